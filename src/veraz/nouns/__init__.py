@@ -1,0 +1,1 @@
+"""The frozen dataclasses that travel between stages. No I/O, no behaviour beyond small derived values."""

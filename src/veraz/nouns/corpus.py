@@ -1,0 +1,189 @@
+"""What goes in: raw items, parsed documents, sections, chunks, embedding spaces, ingest reports.
+
+Offsets everywhere are Unicode code points into `ParsedDocument.text`, which is the decoded, NUL-free text as parsed,
+before any normalisation for search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+"""Embeddings of a batch: float32, shape (texts, dimension), rows in the order of the texts."""
+
+BlockKind = Literal["paragraph", "list", "table", "code", "quote"]
+Distance = Literal["cosine", "inner_product", "l2"]
+TextKind = Literal["query", "passage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of code points in the revision's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RawItem:
+    """One document as it was found, before parsing.
+
+    Exactly one of `payload` (the bytes of a file) and `record` (one line of a .jsonl collection) is set.
+    """
+
+    path: str
+    external_id: str
+    media: Literal["markdown", "text", "html", "record"]
+    payload: bytes | None = None
+    record: Mapping[str, Any] | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A node of the heading tree. `ord` counts in reading order from 0; section 0 is the root (level 0, no heading)
+    and holds whatever precedes the first heading. `start`/`end` cover heading and body up to the next heading of any
+    level, so that the sections of a document partition its text."""
+
+    ord: int
+    parent: int | None
+    level: int
+    heading: str
+    heading_path: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, list, table, code block or quotation inside one section; never cut unless it alone exceeds the limit."""
+
+    section: int
+    kind: BlockKind
+    start: int
+    end: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    external_id: str
+    text: str
+    title: str
+    sections: tuple[Section, ...]
+    blocks: tuple[Block, ...]
+    parser: str  # name and version, e.g. "markdown/1"
+    media: str
+    url: str | None = None
+    lang: str | None = None  # ISO 639-1 as declared by the document; None: to be detected
+    publisher: str | None = None  # a collection's own `source` field; the Veraz source is the caller's
+    license: str | None = None
+    jurisdiction: str | None = None
+    document_type: str | None = None
+    supersedes: str | None = None  # external id, same source, of the document that this one replaces
+    acl: tuple[str, ...] | None = None
+    published_at: date | None = None
+    revised_at: date | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece of one section. `body` is the text of its spans, joined; `header` is the contextual header (source,
+    title, heading path), prefixed for embedding and the lexical vector and never shown as body."""
+
+    ord: int
+    section: int
+    heading_path: tuple[str, ...]
+    kind: BlockKind
+    body: str
+    display: str  # what a reader sees: the body, with repeated table headers where a table was split
+    header: str
+    token_count: int  # of header and body as embedded, by the embedder's own tokenizer
+    spans: tuple[Span, ...]
+    page: int | None = None
+
+    @property
+    def embedded_text(self) -> str:
+        """Exactly what is embedded, analysed for the lexical arm, and hashed."""
+        return f"{self.header}\n\n{self.display}" if self.header else self.display
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSpec:
+    """What makes two vectors comparable. Two spaces with any field different never meet in one query."""
+
+    name: str
+    provider: str
+    model: str
+    dimension: int
+    normalised: bool
+    query_prefix: str
+    passage_prefix: str
+    distance: Distance
+    max_tokens: int
+    fingerprint: str  # sha256 of the weights, or the provider's model revision
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingBatch:
+    vectors: Vectors
+    truncated: tuple[int, ...]  # positions of texts that exceeded max_tokens and were cut
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    path: str
+    external_id: str | None
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` count chunks by where their vector came from."""
+
+    new: int
+    changed: int
+    unchanged: int
+    superseded: int
+    deleted: int
+    failed: int
+    documents: int
+    chunks: int
+    embedded: int
+    reused: int
+    seconds: float
+    errors: tuple[ItemFailure, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """Properties of a source given at ingest; None leaves what is stored."""
+
+    slug: str
+    name: str | None = None
+    license: str | None = None
+    jurisdiction: str | None = None
+    authority: int | None = None
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who acts: a tenant and the roles that open access labels. Never taken from a request body."""
+
+    tenant_id: UUID
+    tenant: str
+    roles: tuple[str, ...]

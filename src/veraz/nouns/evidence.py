@@ -1,0 +1,82 @@
+"""What search returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+from uuid import UUID
+
+from veraz.nouns.corpus import Span
+
+Mode = Literal["hybrid", "lexical", "semantic"]
+Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmScore:
+    """A chunk's place in one arm. Rank counts from 1; scores are finite and higher is better (semantic: 1 − distance)."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRef:
+    external_id: str
+    source: str
+    authority: int
+    license: str | None
+    title: str
+    url: str | None
+    lang: str
+    revision: int
+    published_at: date | None
+    revised_at: date | None
+    superseded_by: str | None
+    is_current: bool
+    source_name: str = ""
+    publisher: str | None = None
+    jurisdiction: str | None = None
+    document_id: UUID | None = None
+    revision_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk of the ranked result. `start`/`end` is the hull of `spans`; `body` is what a reader sees."""
+
+    rank: int
+    score: float
+    chunk_id: UUID
+    document: DocumentRef
+    ord: int
+    kind: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    start: int
+    end: int
+    body: str
+    spans: tuple[Span, ...]
+    token_count: int
+    lexical: ArmScore | None = None
+    semantic: ArmScore | None = None
+    rerank: ArmScore | None = None
+    explain: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    trace_id: UUID
+    question: str
+    lang: str
+    mode: Mode
+    outcome: Literal["found", "nothing"]
+    sufficiency: float | None
+    threshold: float | None
+    shortfall: Mapping[str, Any] | None
+    timings_ms: Mapping[str, float]
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,37 @@
+"""The protocols that adapters implement. At most three methods each; one contract test runs on every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, SpaceSpec, TextKind
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one space.
+
+    `embed` keeps order, never receives blank texts (it raises ValueError for one), batches by length inside, and reports
+    every text that it had to cut. A malformed provider answer raises MalformedResponse and yields no vectors at all.
+    """
+
+    @property
+    def space(self) -> SpaceSpec: ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as it would be embedded as a passage, prefix and special tokens included."""
+        ...
+
+    async def embed(self, texts: Sequence[str], kind: TextKind) -> EmbeddingBatch: ...
+
+
+class Parser(Protocol):
+    """Turns one raw item into a parsed document. Raises ItemError (stage "parse") naming the reason."""
+
+    def parse(self, item: RawItem) -> ParsedDocument: ...
+
+
+class LanguageDetector(Protocol):
+    def detect(self, text: str) -> str | None:
+        """ISO 639-1 code of the language, or None where the text is too short or too mixed to tell."""
+        ...
