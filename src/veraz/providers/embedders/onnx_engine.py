@@ -1,0 +1,143 @@
+"""Runs an ONNX text encoder: counting, cutting, batching by length, and the checks on what comes out.
+
+Shared by every embedder whose model is a local ONNX file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import onnxruntime
+
+from veraz.errors import ProviderError
+from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+
+TOKEN_BUDGET = 2048
+"""Padded tokens in one run of the model. Larger batches fall out of the processor's caches."""
+
+
+class Tokenizer(Protocol):
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of each text, special tokens included, never cut."""
+        ...
+
+
+def available_cores() -> int:
+    """Cores that this process may use, which a container often limits."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[list[int]]:
+    """Positions grouped so that neighbours in length share a batch, the longest first; every position
+    appears once, and a batch's longest length times its size stays within `budget` unless it holds a single
+    text."""
+    batches: list[list[int]] = []
+    room = 0
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if room == 0:
+            batches.append([])
+            room = max(1, budget // max(1, lengths[position]))
+        batches[-1].append(position)
+        room -= 1
+    return batches
+
+
+class OnnxEncoder:
+    """One inference session. `run` may be called from several threads."""
+
+    def __init__(self, model: Path, *, pad: int, threads: int | None = None) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or available_cores()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(model), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime's exceptions share no base class
+            raise ProviderError(
+                f"onnxruntime cannot load {model}: {error}", fix="delete the file so that it is made again"
+            ) from error
+        self._pad = pad
+
+    def run(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """Embeddings of token id rows, float32 (rows, dimension)."""
+        width = max(map(len, rows))
+        ids = np.full((len(rows), width), self._pad, np.int64)
+        mask = np.zeros_like(ids)
+        for i, row in enumerate(rows):
+            ids[i, : len(row)] = row
+            mask[i, : len(row)] = 1
+        outputs: list[Any] = self._session.run(
+            ["sentence_embedding"], {"input_ids": ids, "attention_mask": mask}
+        )
+        vectors: Vectors = outputs[0]
+        return vectors
+
+
+class OnnxEmbedder:
+    """An Embedder over a tokenizer and an ONNX encoder. Equal texts in one call are computed once."""
+
+    def __init__(self, space: SpaceSpec, tokenizer: Tokenizer, encoder: OnnxEncoder) -> None:
+        self._space = space
+        self._tokenizer = tokenizer
+        self._encoder = encoder
+
+    @property
+    def space(self) -> SpaceSpec:
+        return self._space
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [
+            len(row) for row in self._tokenizer.encode([self._space.passage_prefix + text for text in texts])
+        ]
+
+    async def embed(self, texts: Sequence[str], kind: TextKind) -> EmbeddingBatch:
+        refuse_blanks(texts)
+        return await asyncio.to_thread(self._embed, list(texts), kind)
+
+    def _embed(self, texts: list[str], kind: TextKind) -> EmbeddingBatch:
+        prefix = self._space.query_prefix if kind == "query" else self._space.passage_prefix
+        unique = list(dict.fromkeys(texts))
+        rows = self._tokenizer.encode([prefix + text for text in unique])
+        place = {text: i for i, text in enumerate(unique)}
+        places = [place[text] for text in texts]
+        vectors = self._vectors([self._cut(row) for row in rows])[places]
+        refuse_degenerate(vectors)
+        cut = tuple(i for i, p in enumerate(places) if len(rows[p]) > self._space.max_tokens)
+        return EmbeddingBatch(vectors, cut)
+
+    def _cut(self, row: list[int]) -> list[int]:
+        """At most max_tokens ids, the closing special kept."""
+        limit = self._space.max_tokens
+        return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
+
+    def _vectors(self, rows: list[list[int]]) -> Vectors:
+        vectors = np.empty((len(rows), self._space.dimension), np.float32)
+        for batch in plan_batches([len(row) for row in rows]):
+            vectors[batch] = self._encoder.run([rows[i] for i in batch])
+        return vectors
+
+
+def refuse_blanks(texts: Sequence[str]) -> None:
+    """Raises ValueError for the first text without a visible character."""
+    for i, text in enumerate(texts):
+        if not text.strip():
+            raise ValueError(f"text {i} is blank: blank texts have no embedding and must be left out")
+
+
+def refuse_degenerate(vectors: Vectors) -> None:
+    """Raises ProviderError for the first row that is zero or not finite."""
+    bad = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
+    if bad.any():
+        raise ProviderError(
+            f"text {int(np.argmax(bad))} got a vector that is zero or not finite",
+            fix="leave this text out, and report it: the model should give every text a direction",
+        )
