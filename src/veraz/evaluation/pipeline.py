@@ -1,0 +1,222 @@
+"""Runs every judged query through a search and turns the rankings into a report. Orchestration only."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from veraz.errors import UsageError
+from veraz.evaluation.dataset import Dataset
+from veraz.evaluation.documents import rank_documents
+from veraz.evaluation.gates import Gate, check, parse_gate
+from veraz.evaluation.measures import DEFAULT_KS, Measure, Scores, measures_for, score
+from veraz.evaluation.statistics import Values, compare
+from veraz.nouns.evaluation import (
+    EvalReport,
+    GateResult,
+    JudgedDocument,
+    QueryResult,
+    RankedItem,
+    RankedQuery,
+)
+from veraz.nouns.evidence import Mode
+
+SearchFn = Callable[[str], Awaitable[RankedQuery]]
+"""Question text → ranking. It should return at least max(ks) documents where there are as many."""
+
+Progress = Callable[[int, int], None]
+"""Called with (queries done, queries in all) after each query."""
+
+PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
+FIGURES = ("empty", "failed", "authorised_fraction", *(f"latency_ms.{name}" for name in PERCENTILES))
+"""What a gate can hold against a run besides its measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one search gave: a ranking of documents and its wall time, or the error that stopped it."""
+
+    query: RankedQuery | None
+    documents: tuple[RankedItem, ...] = ()
+    latency_ms: float | None = None
+    error: Exception | None = None
+
+
+async def evaluate(
+    dataset: Dataset,
+    search: SearchFn,
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    mode: Mode = "hybrid",
+    gates: Sequence[str] = (),
+    progress: Progress | None = None,
+    concurrency: int = 1,
+    config: Mapping[str, Any] | None = None,
+    readable: Set[str] | None = None,
+    baseline: Values | None = None,
+) -> EvalReport:
+    """Evaluates `search` on the judged queries, to a depth of max(ks) documents each.
+
+    A query that fails is recorded, counted and scores 0; when all of them fail the first error is raised,
+    since then nothing was measured. `config` is stored as it is beside `ks`, `depth`, `mode` and
+    `concurrency`; `readable` holds the relevant documents (of `dataset.relevant()`) that the acting identity
+    may read; `baseline` an earlier run's per-query measures. Gates are evaluated, not enforced: see
+    `gates.require`. Raises UsageError for a bad gate or a baseline over other queries before the first
+    search.
+    """
+    if concurrency < 1 or not ks:
+        raise UsageError(
+            "an evaluation needs a cut-off and at least one worker", fix="--k 5,10,20,100, concurrency 1"
+        )
+    measures = measures_for(ks)
+    conditions = parse_gates(gates, measures)
+    _check_baseline(dataset, measures, baseline)
+    started = datetime.now(UTC)
+    answers = await _search_all(dataset.judged, search, max(ks), concurrency, progress)
+    scores = score({q: [d.docid for d in a.documents] for q, a in answers.items()}, dataset.qrels, measures)
+    latency = latencies([a.latency_ms for a in answers.values() if a.latency_ms is not None])
+    empty = sum(not (a.documents or a.error) for a in answers.values())
+    failed = sum(a.error is not None for a in answers.values())
+    fraction = None if readable is None else authorised_fraction(dataset.qrels, readable)
+    return EvalReport(
+        run_id=str(uuid4()),
+        dataset=dataset.name,
+        fingerprint=dataset.fingerprint,
+        started_at=started,
+        queries=len(answers),
+        config={
+            **(config or {}),
+            "ks": sorted(set(ks)),
+            "depth": max(ks),
+            "mode": mode,
+            "concurrency": concurrency,
+        },
+        metrics=scores.means,
+        latency_ms=latency,
+        empty=empty,
+        failed=failed,
+        empty_arms=_count_empty_arms(answers.values()),
+        authorised_fraction=fraction,
+        gates=_gate_results(conditions, scores, latency, empty, failed, fraction),
+        without_relevant=dataset.without_relevant,
+        unjudged=dataset.unjudged,
+        warnings=dataset.warnings,
+        results=tuple(_result(dataset, scores, query_id, answer) for query_id, answer in answers.items()),
+        comparisons=tuple(compare(scores.per_query, baseline, m.name) for m in measures) if baseline else (),
+    )
+
+
+def parse_gates(gates: Iterable[str], measures: Iterable[Measure]) -> tuple[Gate, ...]:
+    """Gates over the run's measures and FIGURES. Raises UsageError for one that cannot be."""
+    known = (*(measure.name for measure in measures), *FIGURES)
+    return tuple(parse_gate(gate, known) for gate in gates)
+
+
+def latencies(values: Sequence[float]) -> dict[str, float]:
+    """p50, p95 and p99 in milliseconds, interpolated linearly between observations."""
+    return {name: float(np.percentile(values, percent)) for name, percent in PERCENTILES.items()}
+
+
+def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Set[str]) -> float | None:
+    """Share of the relevant judgements whose document may be read; None without any relevant judgement."""
+    relevant = [docid for grades in qrels.values() for docid, grade in grades.items() if grade > 0]
+    return sum(docid in readable for docid in relevant) / len(relevant) if relevant else None
+
+
+def _check_baseline(dataset: Dataset, measures: Iterable[Measure], baseline: Values | None) -> None:
+    """Compares the baseline with an empty run: it fails now as it would after an hour of searching."""
+    if baseline is None:
+        return
+    nothing = {query_id: {m.name: 0.0 for m in measures} for query_id in dataset.judged}
+    for measure in measures:
+        compare(nothing, baseline, measure.name, samples=1)
+
+
+async def _search_all(
+    queries: Mapping[str, str], search: SearchFn, depth: int, concurrency: int, progress: Progress | None
+) -> dict[str, _Answer]:
+    answers: dict[str, _Answer] = {}
+    pending = iter(queries.items())
+
+    async def work() -> None:
+        for query_id, text in pending:
+            answers[query_id] = await _search_one(search, text, depth)
+            if progress:
+                progress(len(answers), len(queries))
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(min(concurrency, len(queries))):
+            workers.create_task(work())
+    if errors := [answers[q].error for q in queries if answers[q].error]:
+        _raise_if_all(errors, len(queries))
+    return {query_id: answers[query_id] for query_id in queries}
+
+
+async def _search_one(search: SearchFn, text: str, depth: int) -> _Answer:
+    begin = time.perf_counter()
+    try:
+        query = await search(text)
+        elapsed = (time.perf_counter() - begin) * 1000
+        documents = rank_documents(query.ranked, depth)
+        _check_finite(documents)
+    except Exception as error:  # one bad query must not lose the others
+        return _Answer(None, error=error)
+    return _Answer(query, documents, elapsed)
+
+
+def _check_finite(documents: Iterable[RankedItem]) -> None:
+    for item in documents:
+        if not math.isfinite(item.score):
+            raise ValueError(f"document {item.docid!r} has score {item.score}")
+
+
+def _raise_if_all(errors: Sequence[Exception | None], queries: int) -> None:
+    if len(errors) == queries and errors[0]:
+        raise errors[0]
+
+
+def _count_empty_arms(answers: Iterable[_Answer]) -> dict[str, int]:
+    return dict(sorted(Counter(arm for a in answers if a.query for arm in a.query.empty_arms).items()))
+
+
+def _gate_results(
+    gates: Iterable[Gate],
+    scores: Scores,
+    latency: Mapping[str, float],
+    empty: int,
+    failed: int,
+    fraction: float | None,
+) -> tuple[GateResult, ...]:
+    figures = {"empty": empty, "failed": failed, "authorised_fraction": fraction}
+    return check(
+        gates, {**scores.means, **figures, **{f"latency_ms.{name}": v for name, v in latency.items()}}
+    )
+
+
+def _result(dataset: Dataset, scores: Scores, query_id: str, answer: _Answer) -> QueryResult:
+    grades = dataset.qrels[query_id]
+    query, error = answer.query, answer.error
+    return QueryResult(
+        query_id=query_id,
+        text=dataset.queries[query_id],
+        outcome=query.outcome if query else "failed",
+        measures=scores.per_query[query_id],
+        ranked=tuple(
+            JudgedDocument(rank, d.docid, d.score, grades.get(d.docid), d.chunk_id)
+            for rank, d in enumerate(answer.documents, start=1)
+        ),
+        timings_ms=query.timings_ms if query else {},
+        latency_ms=answer.latency_ms,
+        empty_arms=query.empty_arms if query else (),
+        error=f"{type(error).__name__}: {error}" if error else None,
+        trace_id=query.trace_id if query else None,
+    )

@@ -1,0 +1,134 @@
+"""What `eval run` travels with: one ranked answer per query, its measures, and the report over all of them.
+
+Measures go by name: `ndcg@10`, `recall@20`, `mrr@10`, `p@5`, `success@5`, `map`. All lie in 0..1, higher is
+better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class RankedItem:
+    """One place of a ranking, best first. `docid` is the document's external id; `score` is finite, higher is
+    better.
+    """
+
+    docid: str
+    score: float
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedQuery:
+    """What a search gave for one query, as the engine hands it to the evaluation.
+
+    `ranked` is in rank order, which is authoritative: scores may tie or even rise. It may hold several chunks
+    of one document. `empty_arms` names the arms that returned nothing.
+    """
+
+    ranked: tuple[RankedItem, ...]
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    empty_arms: tuple[str, ...] = ()
+    outcome: str = "found"
+    trace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDocument:
+    """A document of one ranking; `grade` is None where no judge looked at it for this query."""
+
+    rank: int
+    docid: str
+    score: float
+    grade: int | None
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """One judged query: what came back and what it is worth. `outcome` is the search's own, or `failed` with
+    `error` set: a failed query has no documents, no latency, and scores 0. `latency_ms` is the wall time of
+    the search.
+    """
+
+    query_id: str
+    text: str
+    outcome: str
+    measures: Mapping[str, float]
+    ranked: tuple[JudgedDocument, ...]
+    timings_ms: Mapping[str, float]
+    latency_ms: float | None
+    empty_arms: tuple[str, ...] = ()
+    error: str | None = None
+    trace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """A threshold and how the run stands to it. `value` is None where the run has no such figure; that
+    fails.
+    """
+
+    gate: str
+    metric: str
+    op: str
+    threshold: float
+    value: float | None
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs on the same judged queries. `mean_difference` is run minus baseline; `low`..`high` its
+    bootstrap interval at `confidence`; `p` two-sided, from the paired randomisation test.
+    """
+
+    measure: str
+    queries: int
+    mean: float
+    baseline_mean: float
+    mean_difference: float
+    low: float
+    high: float
+    p: float
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class EvalReport:
+    """One evaluation run. `results` holds a row per judged query and goes to the per-query file, not into the
+    JSON.
+
+    `queries` counts the judged ones: each counts in every mean, as 0 when it returned nothing or failed.
+    `empty` counts those that returned nothing without failing; `empty_arms` counts, by arm, the queries it
+    had nothing for. `without_relevant` lists judged queries with no grade above 0 (they count, as 0:
+    trec_eval's rule); `unjudged` lists queries without any judgement (neither searched nor counted).
+    `authorised_fraction` is the share of the relevant judgements whose document the acting identity may read:
+    the ceiling of recall; None if unknown.
+    """
+
+    run_id: str
+    dataset: str
+    fingerprint: str
+    started_at: datetime
+    queries: int
+    config: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    latency_ms: Mapping[str, float]
+    empty: int
+    failed: int
+    empty_arms: Mapping[str, int]
+    authorised_fraction: float | None
+    gates: tuple[GateResult, ...]
+    without_relevant: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    warnings: tuple[str, ...]
+    results: tuple[QueryResult, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    per_query: str | None = None
+    trec_run: str | None = None
