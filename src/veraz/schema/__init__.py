@@ -1,1 +1,1 @@
-
+"""The schema: migrations run once, replayed files run at every upgrade."""

@@ -1,0 +1,138 @@
+"""The only opener of transactions. It says who acts: role, tenant, access labels and mode, for that transaction alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.types.array import ListDumper
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from veraz.db.capabilities import Capabilities, read_capabilities, require
+from veraz.db.statements import statement
+from veraz.errors import DatabaseError
+from veraz.nouns.corpus import Identity
+
+RUNTIME_ROLE = "veraz_app"
+OPS_ROLE = "veraz_ops"
+Connection = AsyncConnection[Any]
+
+
+class Database:
+    """A pool of connections to one database. Open with `Database.open(url)`, close with `close()`."""
+
+    def __init__(self, pool: AsyncConnectionPool[Connection], capabilities: Capabilities, url: str) -> None:
+        self._pool = pool
+        self.capabilities = capabilities
+        self.url = url
+        self._search_path = ", ".join([*_quoted(["veraz", *capabilities.extension_schemas]), "pg_temp"])
+
+    @classmethod
+    async def open(cls, url: str, *, max_size: int = 4) -> Database:
+        """Connects and reads the capabilities. Raises DatabaseError when the server cannot be reached or cannot serve."""
+        await _probe(url)
+        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            url, min_size=1, max_size=max_size, open=False, timeout=30, kwargs={"autocommit": True}, name="veraz"
+        )
+        try:
+            await pool.open(wait=True, timeout=15)
+            async with pool.connection() as connection:
+                capabilities = await read_capabilities(connection)
+            require(capabilities)
+        except BaseException as error:
+            await pool.close()
+            if isinstance(error, (PoolTimeout, psycopg.Error)):
+                raise unreachable(url, error) from error
+            raise
+        return cls(pool, capabilities, url)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def refresh_capabilities(self) -> None:
+        async with self._pool.connection() as connection:
+            self.capabilities = await read_capabilities(connection)
+        self._search_path = ", ".join([*_quoted(["veraz", *self.capabilities.extension_schemas]), "pg_temp"])
+
+    @asynccontextmanager
+    async def transaction(self, identity: Identity, mode: Literal["read", "write"] = "read") -> AsyncIterator[Connection]:
+        """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible."""
+        acting = {
+            "role": RUNTIME_ROLE,
+            "tenant_id": str(identity.tenant_id),
+            "roles": _array_literal(identity.roles),
+            "mode": mode,
+            "search_path": self._search_path,
+        }
+        async with self._begin(acting) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def maintenance(self) -> AsyncIterator[Connection]:
+        """A transaction of the maintenance role, which sees every tenant."""
+        acting = {"role": OPS_ROLE, "tenant_id": "", "roles": "{}", "mode": "", "search_path": self._search_path}
+        async with self._begin(acting) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def administration(self) -> AsyncIterator[Connection]:
+        """A connection of the login itself, in autocommit: the schema and CREATE INDEX CONCURRENTLY need it."""
+        async with self._pool.connection() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _begin(self, acting: dict[str, str]) -> AsyncIterator[Connection]:
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                await connection.execute(statement("db", "act_as"), acting)
+                yield connection
+        except PoolTimeout as error:
+            raise unreachable(self.url, error) from error
+        except psycopg.OperationalError as error:
+            raise lost(self.url, error) from error
+
+
+async def _probe(url: str) -> None:
+    """One plain connection first: its error is exact, where the pool would only say that it timed out."""
+    try:
+        connection = await AsyncConnection.connect(url, connect_timeout=10)
+    except (psycopg.Error, ValueError) as error:
+        raise unreachable(url, error) from error
+    await connection.close()
+
+
+def redact(url: str) -> str:
+    """The URL without its password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        return "(not a connection string)"
+    host, port, name = parts.get("host", "localhost"), parts.get("port", 5432), parts.get("dbname", "")
+    return f"{parts.get('user', '')}@{host}:{port}/{name}"
+
+
+def unreachable(url: str, error: Exception) -> DatabaseError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return DatabaseError(
+        f"cannot reach PostgreSQL at {redact(url)}: {reason}",
+        fix="check --database or VERAZ_DATABASE_URL, or leave it out to use the embedded server",
+    )
+
+
+def lost(url: str, error: Exception) -> DatabaseError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return DatabaseError(
+        f"PostgreSQL at {redact(url)} stopped the work: {reason}",
+        fix="see `veraz status` and `veraz server logs`, then run the command again: what was committed is kept",
+    )
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    return ['"' + name.replace('"', '""') + '"' for name in dict.fromkeys(names)]
+
+
+def _array_literal(values: Sequence[str]) -> str:
+    return bytes(ListDumper(list).dump(list(values)) or b"{}").decode()

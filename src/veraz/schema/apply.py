@@ -1,0 +1,213 @@
+"""Creates or upgrades the schema. Safe to repeat, and safe when two run at once: one advisory lock, one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import AsyncConnection, sql
+
+from veraz.db.capabilities import EXTENSIONS, read_capabilities, require
+from veraz.db.statements import embedding_table, statement
+from veraz.errors import DatabaseError
+from veraz.nouns.corpus import SpaceSpec
+
+OWNER, APP, OPS = "veraz_owner", "veraz_app", "veraz_ops"
+_LOCK = 0x7665_7261_7A00
+_OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    number: int
+    name: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """`runtime_password` is set only when this run created the runtime login or was asked to renew it."""
+
+    version: int
+    migrations: tuple[str, ...]
+    replayed: bool
+    runtime_password: str | None
+
+
+def scripts(folder: str) -> tuple[Script, ...]:
+    files = sorted(
+        (f for f in resources.files("veraz.schema").joinpath(folder).iterdir() if f.name.endswith(".sql")), key=lambda f: f.name
+    )
+    return tuple(Script(int(f.name.split("_")[0]), f.name, f.read_text(encoding="utf-8")) for f in files)
+
+
+def latest_version() -> int:
+    return scripts("migrations")[-1].number
+
+
+def replay_digest() -> str:
+    return hashlib.sha256("".join(s.digest for s in scripts("replay")).encode()).hexdigest()
+
+
+async def installed_version(connection: AsyncConnection[Any]) -> tuple[int, str] | None:
+    """The newest migration and the replay digest of this database; None where Veraz is not installed."""
+    found = await (await connection.execute("select to_regclass('veraz.migration') is not null")).fetchone()
+    if not found or not found[0]:
+        return None
+    row = await (await connection.execute(statement("schema", "installed_version"))).fetchone()
+    return (row[0], row[1] or "") if row else None
+
+
+async def apply_schema(connection: AsyncConnection[Any], *, renew_runtime_password: bool = False) -> Applied:
+    """Runs as an administrator. Raises DatabaseError for a server that cannot serve, or a schema of a newer Veraz."""
+    try:
+        async with connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+            await connection.execute("set local client_min_messages = warning")
+            require(await read_capabilities(connection))
+            password = await _ensure_roles(connection, renew=renew_runtime_password)
+            schema = await _ensure_extensions(connection)
+            await _ensure_schema(connection, schema)
+            done = await _migrate(connection, schema)
+            replayed = await _replay(connection, schema, force=bool(done))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseError(
+            f"this login may not create what Veraz needs: {str(error).splitlines()[0]}",
+            fix="run `veraz init` with the URL of an administrator (CREATEROLE, CREATE on the database, and the extension vector installed)",
+        ) from error
+    return Applied(latest_version(), tuple(done), replayed, password)
+
+
+async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str | None:
+    """Roles belong to the whole server; another database's Veraz may have made them already."""
+    rows = await (await connection.execute("select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS]])).fetchall()
+    present = {row[0] for row in rows}
+    for role in (OWNER, OPS):
+        if role not in present:
+            await _create_role(connection, sql.SQL("create role {} nologin").format(sql.Identifier(role)))
+    password = None
+    if APP not in present:
+        await _create_role(connection, sql.SQL("create role {} login noinherit").format(sql.Identifier(APP)))
+    if APP not in present or renew:
+        password = secrets.token_urlsafe(24)
+        await connection.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(APP), sql.Literal(password)))
+    row = await (await connection.execute(statement("schema", "is_superuser"))).fetchone()
+    if not (row and row[0]):
+        option = sql.SQL(" with set true" if connection.info.server_version >= 160000 else "")
+        roles = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
+        await connection.execute(sql.SQL("grant {} to current_user{}").format(roles, option))
+    return password
+
+
+async def _create_role(connection: AsyncConnection[Any], command: sql.Composed) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(command)
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+        pass  # made at the same moment from another database of this server
+
+
+async def _ensure_extensions(connection: AsyncConnection[Any]) -> str:
+    """Returns the schema that holds the extensions' types; all three must share one."""
+    for name in EXTENSIONS:
+        await connection.execute(sql.SQL("create extension if not exists {}").format(sql.Identifier(name)))
+    rows = await (await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])).fetchall()
+    if len(rows) != 1:
+        raise DatabaseError(
+            f"the extensions {', '.join(EXTENSIONS)} stand in different schemas: {', '.join(row[0] for row in rows)}",
+            fix="move them to one with: ALTER EXTENSION … SET SCHEMA public",
+        )
+    return str(rows[0][0])
+
+
+async def _ensure_schema(connection: AsyncConnection[Any], extension_schema: str) -> None:
+    await connection.execute(sql.SQL("create schema if not exists veraz authorization {}").format(sql.Identifier(OWNER)))
+    grantees = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
+    await connection.execute(sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees))
+
+
+async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> list[str]:
+    state = await installed_version(connection)
+    present = state[0] if state else -1
+    if present > latest_version():
+        raise DatabaseError(
+            f"the schema is at version {present}, made by a newer Veraz than this one (version {latest_version()})",
+            fix="upgrade: pip install --upgrade veraz",
+        )
+    done = []
+    await _as_owner(connection, extension_schema)
+    for script in scripts("migrations"):
+        if script.number > present:
+            await connection.execute(_command(script, extension_schema))
+            await connection.execute(
+                "insert into veraz.migration (number, name, digest) values (%s, %s, %s)", [script.number, script.name, script.digest]
+            )
+            done.append(script.name)
+    await connection.execute("reset role")
+    return done
+
+
+async def _replay(connection: AsyncConnection[Any], extension_schema: str, *, force: bool) -> bool:
+    state = await installed_version(connection)
+    if not force and state and state[1] == replay_digest():
+        return False
+    await _as_owner(connection, extension_schema)
+    for script in scripts("replay"):
+        await connection.execute(_command(script, extension_schema))
+    await connection.execute(statement("schema", "record_replay"), [replay_digest()])
+    await connection.execute("reset role")
+    return True
+
+
+async def _as_owner(connection: AsyncConnection[Any], extension_schema: str) -> None:
+    await connection.execute(sql.SQL("set local role {}").format(sql.Identifier(OWNER)))
+    path = sql.SQL(", ").join([sql.Identifier("veraz"), sql.Identifier(extension_schema), sql.Identifier("pg_temp")])
+    await connection.execute(sql.SQL("set local search_path = {}").format(path))
+
+
+def _command(script: Script, extension_schema: str) -> sql.SQL:
+    quoted = '"' + extension_schema.replace('"', '""') + '"'
+    return sql.SQL(cast("LiteralString", script.text.replace("@extschema@", quoted)))
+
+
+async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> int:
+    """Registers an embedding space and makes its table and index. The first one becomes active. Returns its id.
+
+    This is the one place that writes data-definition statements for a space: a table cannot be a parameter.
+    """
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+        schemas = await (await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])).fetchall()
+        await _as_owner(connection, str(schemas[0][0]))
+        row = await (await connection.execute(statement("schema", "find_space"), [space.name])).fetchone()
+        if row is not None:
+            return int(row[0])
+        cursor = await connection.execute(statement("schema", "register_space"), _space_parameters(space))
+        registered = await cursor.fetchone()
+        assert registered is not None
+        space_id = int(registered[0])
+        await connection.execute(
+            statement("schema", "create_embedding_table").format(
+                embedding=embedding_table(space_id),
+                dimension=sql.Literal(space.dimension),
+                operators=sql.Identifier(_OPERATOR_CLASS[space.distance]),
+                index=sql.Identifier(f"embedding_{space_id}_hnsw"),
+                document_index=sql.Identifier(f"embedding_{space_id}_document"),
+            )
+        )
+        for script in scripts("replay"):
+            if script.name.endswith(("_policies.sql", "_grants.sql")):
+                await connection.execute(_command(script, str(schemas[0][0])))
+        return space_id
+
+
+def _space_parameters(space: SpaceSpec) -> dict[str, object]:
+    return {name: getattr(space, name) for name in SpaceSpec.__dataclass_fields__}
