@@ -87,6 +87,11 @@ def score(
     return Scores(per_query, means)
 
 
+def check_available() -> None:
+    """Raises ConfigError without ir_measures: to be known before an hour of searching."""
+    _ir_measures()
+
+
 def _surrogate(query_id: str, ranking: Sequence[str]) -> dict[str, float]:
     """Whole-number scores that fall with the rank: evaluators re-sort by score and would break our ties their
     way.

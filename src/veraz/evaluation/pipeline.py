@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,11 +18,10 @@ from veraz.errors import UsageError
 from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.documents import rank_documents
 from veraz.evaluation.gates import Gate, check, parse_gate
-from veraz.evaluation.measures import DEFAULT_KS, Measure, Scores, measures_for, score
+from veraz.evaluation.measures import DEFAULT_KS, Measure, Scores, check_available, measures_for, score
 from veraz.evaluation.statistics import Values, compare
 from veraz.nouns.evaluation import (
     EvalReport,
-    GateResult,
     JudgedDocument,
     QueryResult,
     RankedItem,
@@ -51,6 +50,27 @@ class _Answer:
     error: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """What a run is counted by besides its measures; the fields are those of EvalReport."""
+
+    latency_ms: Mapping[str, float]
+    empty: int
+    failed: int
+    empty_arms: Mapping[str, int]
+    authorised_fraction: float | None
+
+    def figures(self) -> dict[str, float | None]:
+        """The values of FIGURES by name."""
+        latency = {f"latency_ms.{name}": value for name, value in self.latency_ms.items()}
+        return {
+            "empty": self.empty,
+            "failed": self.failed,
+            "authorised_fraction": self.authorised_fraction,
+            **latency,
+        }
+
+
 async def evaluate(
     dataset: Dataset,
     search: SearchFn,
@@ -70,23 +90,21 @@ async def evaluate(
     since then nothing was measured. `config` is stored as it is beside `ks`, `depth`, `mode` and
     `concurrency`; `readable` holds the relevant documents (of `dataset.relevant()`) that the acting identity
     may read; `baseline` an earlier run's per-query measures. Gates are evaluated, not enforced: see
-    `gates.require`. Raises UsageError for a bad gate or a baseline over other queries before the first
-    search.
+    `gates.require`. Before the first search it raises UsageError for a bad gate or a baseline over other
+    queries, and ConfigError without ir_measures.
     """
-    if concurrency < 1 or not ks:
+    if concurrency < 1 or not ks or min(ks) < 1:
         raise UsageError(
             "an evaluation needs a cut-off and at least one worker", fix="--k 5,10,20,100, concurrency 1"
         )
+    check_available()
     measures = measures_for(ks)
     conditions = parse_gates(gates, measures)
     _check_baseline(dataset, measures, baseline)
     started = datetime.now(UTC)
     answers = await _search_all(dataset.judged, search, max(ks), concurrency, progress)
     scores = score({q: [d.docid for d in a.documents] for q, a in answers.items()}, dataset.qrels, measures)
-    latency = latencies([a.latency_ms for a in answers.values() if a.latency_ms is not None])
-    empty = sum(not (a.documents or a.error) for a in answers.values())
-    failed = sum(a.error is not None for a in answers.values())
-    fraction = None if readable is None else authorised_fraction(dataset.qrels, readable)
+    tally = _tally(answers.values(), authorised_fraction(dataset.qrels, readable))
     return EvalReport(
         run_id=str(uuid4()),
         dataset=dataset.name,
@@ -101,12 +119,12 @@ async def evaluate(
             "concurrency": concurrency,
         },
         metrics=scores.means,
-        latency_ms=latency,
-        empty=empty,
-        failed=failed,
-        empty_arms=_count_empty_arms(answers.values()),
-        authorised_fraction=fraction,
-        gates=_gate_results(conditions, scores, latency, empty, failed, fraction),
+        latency_ms=tally.latency_ms,
+        empty=tally.empty,
+        failed=tally.failed,
+        empty_arms=tally.empty_arms,
+        authorised_fraction=tally.authorised_fraction,
+        gates=check(conditions, {**scores.means, **tally.figures()}),
         without_relevant=dataset.without_relevant,
         unjudged=dataset.unjudged,
         warnings=dataset.warnings,
@@ -126,8 +144,10 @@ def latencies(values: Sequence[float]) -> dict[str, float]:
     return {name: float(np.percentile(values, percent)) for name, percent in PERCENTILES.items()}
 
 
-def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Set[str]) -> float | None:
-    """Share of the relevant judgements whose document may be read; None without any relevant judgement."""
+def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Set[str] | None) -> float | None:
+    """Share of the relevant judgements whose document may be read; None if unknown or nothing is relevant."""
+    if readable is None:
+        return None
     relevant = [docid for grades in qrels.values() for docid, grade in grades.items() if grade > 0]
     return sum(docid in readable for docid in relevant) / len(relevant) if relevant else None
 
@@ -156,8 +176,9 @@ async def _search_all(
     async with asyncio.TaskGroup() as workers:
         for _ in range(min(concurrency, len(queries))):
             workers.create_task(work())
-    if errors := [answers[q].error for q in queries if answers[q].error]:
-        _raise_if_all(errors, len(queries))
+    errors = [answer.error for query_id in queries if (answer := answers[query_id]).error]
+    if len(errors) == len(queries) and errors[0]:
+        raise errors[0]
     return {query_id: answers[query_id] for query_id in queries}
 
 
@@ -179,26 +200,14 @@ def _check_finite(documents: Iterable[RankedItem]) -> None:
             raise ValueError(f"document {item.docid!r} has score {item.score}")
 
 
-def _raise_if_all(errors: Sequence[Exception | None], queries: int) -> None:
-    if len(errors) == queries and errors[0]:
-        raise errors[0]
-
-
-def _count_empty_arms(answers: Iterable[_Answer]) -> dict[str, int]:
-    return dict(sorted(Counter(arm for a in answers if a.query for arm in a.query.empty_arms).items()))
-
-
-def _gate_results(
-    gates: Iterable[Gate],
-    scores: Scores,
-    latency: Mapping[str, float],
-    empty: int,
-    failed: int,
-    fraction: float | None,
-) -> tuple[GateResult, ...]:
-    figures = {"empty": empty, "failed": failed, "authorised_fraction": fraction}
-    return check(
-        gates, {**scores.means, **figures, **{f"latency_ms.{name}": v for name, v in latency.items()}}
+def _tally(answers: Collection[_Answer], fraction: float | None) -> _Tally:
+    arms = Counter(arm for answer in answers if answer.query for arm in answer.query.empty_arms)
+    return _Tally(
+        latency_ms=latencies([a.latency_ms for a in answers if a.latency_ms is not None]),
+        empty=sum(not (answer.documents or answer.error) for answer in answers),
+        failed=sum(answer.error is not None for answer in answers),
+        empty_arms=dict(sorted(arms.items())),
+        authorised_fraction=fraction,
     )
 
 

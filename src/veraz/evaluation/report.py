@@ -23,7 +23,7 @@ class _Header(msgspec.Struct):
 
 def report_json(report: EvalReport) -> dict[str, Any]:
     """The report as plain values for JSON, without the per-query results."""
-    plain: dict[str, Any] = msgspec.to_builtins(replace(report, results=()))
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(replace(report, results=())))
     del plain["results"]
     return plain
 

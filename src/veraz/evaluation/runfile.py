@@ -47,13 +47,16 @@ def strictly_falling(scores: Iterable[float]) -> list[float]:
     for score in scores:
         with np.errstate(over="ignore"):
             value = np.float32(score)
-            if result and not value < result[-1]:
-                previous = np.float32(result[-1])
-                value = previous - np.float32(max(np.spacing(abs(previous)), LEAST_STEP))
         if not np.isfinite(value):
             raise ValueError(f"score {score} is not finite in single precision")
-        result.append(float(value))
+        result.append(
+            float(value if not result or value < result[-1] else _just_below(np.float32(result[-1])))
+        )
     return result
+
+
+def _just_below(value: np.float32) -> np.float32:
+    return min(np.nextafter(value, np.float32(-np.inf)), value - np.float32(LEAST_STEP))
 
 
 def _lines(rankings: Mapping[str, Iterable[RankedItem]], tag: str) -> Iterator[str]:
