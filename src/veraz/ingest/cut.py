@@ -1,0 +1,321 @@
+"""Where a text may be cut, and which cuts are best: the pure half of the structure chunker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from veraz.ingest.tables import Table, read_table
+from veraz.nouns.corpus import BlockKind, ParsedDocument, Section, Span
+from veraz.text.lines import item_marker, line_parts, lines, trim
+from veraz.text.sentences import sentence_spans
+
+# What it costs to end a chunk here, against 1 for one more chunk.
+AT_BLOCK = 0.0
+AT_ITEM = 0.15
+AT_SENTENCE = 0.35
+AT_WORD = 0.9
+INSIDE_WORD = 1.2
+AFTER_COLON = 0.5
+
+_DIGIT_JOIN = re.compile(r"[\d.,:/\-–·٫'’]")
+
+
+@dataclass(slots=True)
+class Unit:
+    """A range that goes into a chunk as a whole: a block, or a part of one.
+
+    `before`/`after` are shown when a chunk begins/ends with this unit (a table's header, a fence).
+    `shown` replaces the display form and keeps the unit alone in its chunk (some cells of a wide row).
+    `tokens` is -1 until counted.
+    """
+
+    section: int
+    kind: BlockKind
+    start: int
+    end: int
+    page: int | None
+    level: int = 0
+    before: str = ""
+    after: str = ""
+    shown: str | None = None
+    end_cost: float = AT_BLOCK
+    tokens: int = -1
+    before_tokens: int = 0
+    after_tokens: int = 0
+    table: Table | None = field(default=None, repr=False)
+    columns: range | None = None  # of the row at `row_start`, when the unit is some of its cells
+    row_start: int = -1
+
+    @property
+    def cost(self) -> int:
+        """Tokens of a chunk that holds this unit only, header excluded."""
+        return self.tokens + self.before_tokens + self.after_tokens
+
+    @property
+    def atomic(self) -> bool:
+        return self.end - self.start <= 1
+
+    def body(self, text: str) -> str:
+        return text[self.start : self.end] if self.shown is None else self.shown
+
+
+def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
+    """Every block as one unit; and headings with nothing below them, when they state something or are
+    all there is."""
+    text, filled = doc.text, {block.section for block in doc.blocks}
+    parents = {section.parent for section in doc.sections}
+    units = [Unit(b.section, b.kind, *trim_block(text, b.kind, b.start, b.end), b.page) for b in doc.blocks]
+    for section in doc.sections:
+        bare = section.level > 0 and section.ord not in filled and section.ord not in parents
+        if bare and (not filled or _states_something(section)):
+            units.append(Unit(section.ord, "paragraph", *trim(text, section.start, section.end), None))
+    units = [
+        unit for unit in units if any(map(str.isalnum, text[unit.start : unit.end])) or _solid(text, unit)
+    ]
+    units.sort(key=lambda unit: unit.start)
+    for unit, following in pairwise(units):
+        if unit.kind == "paragraph" and text[unit.end - 1] == ":" and following.section == unit.section:
+            unit.end_cost = AFTER_COLON
+    return iter(units)
+
+
+def trim_block(text: str, kind: BlockKind, start: int, end: int) -> tuple[int, int]:
+    """Without outer white space; code keeps the indentation of its first line."""
+    left, right = trim(text, start, end)
+    if kind == "code" and left < right:
+        line = max(text.rfind("\n", start, left), text.rfind("\r", start, left)) + 1
+        left = max(start, line) if text[max(start, line) : left].isspace() else left
+    return left, right
+
+
+def _solid(text: str, unit: Unit) -> bool:
+    return not text[unit.start : unit.end].isspace() and unit.end > unit.start
+
+
+def _states_something(section: Section) -> bool:
+    """A label such as "Notes" says nothing alone; "Call 112 at once" does."""
+    return any(map(str.isdigit, section.heading)) or len(section.heading.split()) >= 5
+
+
+# Cutting
+
+
+def cut_unit(text: str, unit: Unit, room: int, lang: str) -> list[Unit]:
+    """Smaller units that together hold the same characters except white space. At least two, or one that
+    is atomic or at a finer level; so repeated cutting ends."""
+    if unit.kind == "table" and unit.level < 2:
+        return _cut_table(text, unit, room)
+    if unit.level == 0:
+        return _cut_structure(text, unit)
+    if unit.level == 1:
+        spans = sentence_spans(text[unit.start : unit.end], lang)
+        return _parts(text, unit, [unit.start + span.start for span in spans], 2, AT_SENTENCE)
+    return _cut_anywhere(text, unit, room)
+
+
+def _cut_structure(text: str, unit: Unit) -> list[Unit]:
+    if unit.kind == "list":
+        return _parts(text, unit, _item_starts(text, unit), 1, AT_ITEM)
+    if unit.kind == "code":
+        return _cut_code(text, unit)
+    return _parts(text, unit, [unit.start], 1, AT_SENTENCE)
+
+
+def _parts(text: str, unit: Unit, starts: Sequence[int], level: int, cost: float) -> list[Unit]:
+    """The unit cut at `starts` (its own start first), parts trimmed, blank ones dropped."""
+    parts: list[Unit] = []
+    for start, end in pairwise([*starts, unit.end]):
+        left, right = trim(text, start, end) if unit.kind != "code" else _trim_lines(text, start, end)
+        if left < right:
+            parts.append(
+                Unit(unit.section, unit.kind, left, right, unit.page, level, end_cost=cost, table=None)
+            )
+    if parts:
+        parts[0].before, parts[-1].after, parts[-1].end_cost = unit.before, unit.after, unit.end_cost
+    return parts
+
+
+def _trim_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    return (start, start + len(text[start:end].rstrip())) if text[start:end].strip() else (start, start)
+
+
+def _item_starts(text: str, unit: Unit) -> list[int]:
+    """Items of the outermost level: nested ones stay with their parent while it fits."""
+    found: list[tuple[int, int]] = []
+    for line in lines(text, unit.start, unit.end):
+        for n, part in enumerate(line_parts(text, line)):
+            if item_marker(text, Span(part.start, part.end)) >= 0:
+                margin = len(text[line.start : part.start]) if n == 0 else 0
+                found.append((part.start, margin if line.start > unit.start else 0))
+    outer = min((margin for _, margin in found), default=0)
+    starts = [at for at, margin in found if margin <= outer + 1]
+    return [unit.start, *(at for at in starts if at > unit.start)]
+
+
+def _cut_code(text: str, unit: Unit) -> list[Unit]:
+    rows = list(lines(text, unit.start, unit.end))
+    parts = _parts(text, unit, [row.start for row in rows], 2, AT_ITEM)
+    opening = text[rows[0].start : rows[0].end].strip()
+    if opening.startswith(("```", "~~~")) and len(parts) > 1:
+        fence = opening[: len(opening) - len(opening.lstrip(opening[0]))]
+        for part in parts[1:]:
+            part.before = f"{opening}\n"
+        for part in parts[:-1]:
+            part.after = f"\n{fence}"
+        _keep_fences(text, parts)
+    return parts
+
+
+def _keep_fences(text: str, parts: list[Unit]) -> None:
+    """An opening or closing fence goes with its neighbour: alone it would be a chunk of nothing."""
+    if len(parts) > 2:
+        parts[0:2] = [_joined(parts[0], parts[1])]
+    if len(parts) > 1 and set(text[parts[-1].start : parts[-1].end].strip()) <= {"`", "~"}:
+        parts[-2:] = [_joined(parts[-2], parts[-1])]
+
+
+def _joined(first: Unit, second: Unit) -> Unit:
+    first.end, first.after, first.end_cost = second.end, second.after, second.end_cost
+    return first
+
+
+def _cut_table(text: str, unit: Unit, room: int) -> list[Unit]:
+    table = unit.table or read_table(text, unit.start, unit.end)
+    if unit.level == 0 and table.rows:
+        header = table.header_text(text)
+        starts = [unit.start, *(row.start for row in table.rows[1:])]
+        parts = _parts(text, unit, starts, 1, AT_ITEM)
+        for n, part in enumerate(parts):
+            part.table = table
+            part.before = f"{header}\n" if n and header else ""
+        return parts
+    return _cut_row(text, unit, table, room)
+
+
+def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
+    """A row too wide for one chunk: groups of cells, each shown with the row's first cell under the headers
+    of its columns. A single cell that is too long is cut as text, under the name of its column."""
+    row = table.row_at(unit.start if unit.columns is None else unit.row_start)
+    columns = range(len(row.cells)) if row and unit.columns is None else unit.columns
+    if row is None or columns is None or len(columns) < 2:
+        parts = _cut_anywhere(text, unit, room)
+        for part in parts[1:] if row and columns else ():
+            part.before = f"{table.column_name(text, columns[0])}: " if columns else ""
+        return parts
+    groups = max(2, -(-unit.cost * 6 // (room * 5)))
+    share = max(1, -(-len(columns) // groups))
+    parts, begin = [], unit.start
+    for first in range(columns[0], columns[-1] + 1, share):
+        group = range(first, min(first + share, columns[-1] + 1))
+        end = unit.end if group[-1] == columns[-1] else row.cells[group[-1]].end
+        part = Unit(
+            unit.section, unit.kind, *trim(text, begin, end), unit.page, 1, end_cost=AT_WORD, table=table
+        )
+        part.columns, part.row_start = group, row.start
+        part.shown = table.columns(text, row, group)
+        parts.append(part)
+        begin = end
+    return [part for part in parts if part.end > part.start]
+
+
+def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
+    """Pieces of about a quarter of the room, by the unit's own ratio of characters to tokens, at white
+    space if possible."""
+    size = max(1, (unit.end - unit.start) * room // (4 * max(unit.cost, 1)))
+    starts = [unit.start]
+    costs: list[float] = []
+    while unit.end - starts[-1] > size:
+        at, cost = _cut_point(text, starts[-1], min(starts[-1] + size, unit.end), unit.end)
+        if at >= unit.end:
+            break
+        starts.append(at)
+        costs.append(cost)
+    parts = []
+    for n, (start, end) in enumerate(pairwise([*starts, unit.end])):
+        left, right = trim(text, start, end)
+        if left < right:
+            cost = costs[n] if n < len(costs) else unit.end_cost
+            parts.append(Unit(unit.section, unit.kind, left, right, unit.page, 3, end_cost=cost))
+    return parts
+
+
+def _cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
+    """The last white space before `target`, else the nearest place up to it that parts no number, else
+    `target`."""
+    for at in range(target, start, -1):
+        if text[at - 1].isspace() and not _parts_number(text, at):
+            return at, AT_WORD
+    for at in range(target, start, -1):
+        if at < end and not _joins(text[at - 1], text[at]):
+            return at, INSIDE_WORD
+    return target, INSIDE_WORD
+
+
+def _parts_number(text: str, at: int) -> bool:
+    """White space inside "1 000 mg" or between a number and its unit."""
+    before = text[:at].rstrip()[-1:] if at < 4 else text[at - 3 : at].rstrip()[-1:]
+    return before.isdigit() and text[at : at + 1].isalnum()
+
+
+def _joins(left: str, right: str) -> bool:
+    """Whether a cut between the two characters could change a number, a character or a sign."""
+    if _DIGIT_JOIN.match(left) and _DIGIT_JOIN.match(right):
+        return True
+    return _attaches(right) or left == "\u200d" or (left == "\r" and right == "\n")
+
+
+def _attaches(char: str) -> bool:
+    """Combining marks, variation selectors, joiners and skin tones belong to the character before them."""
+    code = ord(char)
+    return 0x300 <= code <= 0x36F or code in (0x200D, 0xFE0F) or 0x1F3FB <= code <= 0x1F3FF
+
+
+# Packing
+
+
+class Cost:
+    """Chooses the boundaries of a run of units: as few chunks as possible, ended where it costs least,
+    of even sizes."""
+
+    def __init__(self, units: Sequence[Unit], room: int) -> None:
+        self.units, self.room = units, room
+
+    def best(self) -> list[tuple[int, int]]:
+        """Half-open ranges of unit positions, in order. A shortest path over the ends of chunks; each
+        end looks back only over the units that fit one chunk, so it is linear in the number of units."""
+        n = len(self.units)
+        best = [0.0] + [float("inf")] * n
+        back = [0] * (n + 1)
+        for end in range(1, n + 1):
+            for start, tokens in self._starts(end):
+                cost = best[start] + self._price(tokens, end, n)
+                if cost < best[end]:
+                    best[end], back[end] = cost, start
+        bounds: list[tuple[int, int]] = []
+        while n:
+            bounds.append((back[n], n))
+            n = back[n]
+        return bounds[::-1]
+
+    def _starts(self, end: int) -> Iterator[tuple[int, int]]:
+        """Where a chunk that ends at `end` may begin, with its tokens; always at least one."""
+        last = self.units[end - 1]
+        total = last.after_tokens
+        for start in range(end - 1, -1, -1):
+            unit = self.units[start]
+            total += unit.tokens
+            alone = start == end - 1
+            if not alone and (total + unit.before_tokens > self.room and total > self.room):
+                return
+            if not alone and (unit.shown is not None or last.shown is not None):
+                return
+            if alone or total + unit.before_tokens <= self.room:
+                yield start, total + unit.before_tokens
+
+    def _price(self, tokens: int, end: int, n: int) -> float:
+        shortfall = 1 - min(1.0, tokens / self.room)
+        boundary = self.units[end - 1].end_cost if end < n else 0.0
+        return 1 + boundary + shortfall * shortfall / 2

@@ -1,0 +1,280 @@
+"""Finding documents: files, folders, globs, .jsonl[.gz] collections and standard input, as a stream.
+
+What cannot be taken is a value in the stream, not an exception: one bad line or file never stops the rest.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NoReturn
+
+from veraz.errors import ItemError
+from veraz.nouns.corpus import RawItem
+
+Media = Literal["markdown", "text", "html"]
+
+SUFFIXES: dict[str, Media] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mkd": "markdown",
+    ".txt": "text",
+    ".text": "text",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+}
+_COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_ACCEPTED = ".md, .txt, .html, .jsonl, .jsonl.gz"
+_MAGIC = frozenset("*?[")
+
+
+def discover(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> Iterator[RawItem | ItemError]:
+    """Raw items, and an ItemError for everything that could not be taken, in the order of `paths`
+    (folders sorted).
+
+    A file's external id is its path below the folder or glob root that named it, with `/`; a record's is
+    its `id`. An id that was seen before in this run gives an ItemError that names both places.
+    Collections are read one line at a time; only the ids are kept in memory.
+    """
+    seen: dict[str, str] = {}
+    for found in _all(paths, stdin):
+        if isinstance(found, ItemError):
+            yield found
+            continue
+        place = found.path if found.line is None else f"{found.path}:{found.line}"
+        if (first := seen.setdefault(found.external_id, place)) is not place:
+            yield ItemError(
+                f"the same external id was already read from {first}",
+                path=place,
+                external_id=found.external_id,
+                fix="give each document its own id, or ingest the common parent folder",
+            )
+        else:
+            yield found
+
+
+def _all(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
+    for path in paths:
+        if path == "-":
+            yield from _stdin(stdin)
+        else:
+            yield from _path(path)
+
+
+def _path(path: str) -> Iterator[RawItem | ItemError]:
+    named = Path(path)
+    if named.is_dir():
+        yield from _folder(named)
+    elif named.exists() or named.is_symlink():
+        yield from _file(named, named.name)
+    elif _MAGIC & set(path):
+        yield from _glob(path)
+    else:
+        yield ItemError("no such file or folder", path=path, fix="check the path; quote globs from the shell")
+
+
+def _glob(pattern: str) -> Iterator[RawItem | ItemError]:
+    fixed = []
+    for part in Path(pattern).parts[:-1]:
+        if _MAGIC & set(part):
+            break
+        fixed.append(part)
+    root = Path(*fixed)
+    # Hidden names are left out by `glob` itself.
+    names = sorted(name for name in glob.glob(pattern, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+    if not names:
+        yield ItemError(
+            "nothing matches", path=pattern, fix="check the pattern; ** matches any depth of folders"
+        )
+    for name in names:
+        yield from _file(Path(name), Path(name).relative_to(root).as_posix())
+
+
+# Folders
+
+
+def _folder(root: Path) -> Iterator[RawItem | ItemError]:
+    empty = True
+    for found in _walk(root):
+        empty = False
+        if isinstance(found, ItemError):
+            yield found
+        else:
+            yield from _file(found, found.relative_to(root).as_posix())
+    if empty:
+        yield ItemError("no files in this folder", path=str(root), fix=f"put {_ACCEPTED} files there")
+
+
+def _walk(root: Path) -> Iterator[Path | ItemError]:
+    """Files below `root`, sorted, without hidden ones. Linked folders are entered once: a loop ends at
+    its start."""
+    visited: set[tuple[int, int]] = set()
+    stack = [root]
+    while stack:
+        at = stack.pop()
+        try:
+            if not at.is_dir():
+                yield at
+                continue
+            place = at.stat()
+            if (place.st_dev, place.st_ino) in visited:
+                continue
+            visited.add((place.st_dev, place.st_ino))
+            names = sorted(entry for entry in os.listdir(at) if not entry.startswith("."))  # noqa: PTH208
+            stack += [at / name for name in reversed(names)]
+        except OSError as error:
+            yield _unreadable(at, error)
+
+
+# Files
+
+
+def _file(path: Path, external_id: str) -> Iterator[RawItem | ItemError]:
+    name = path.name.lower()
+    if name.endswith(_COLLECTIONS):
+        yield from _collection_file(path)
+        return
+    suffix = path.suffix.lower()
+    media = SUFFIXES.get(suffix) if suffix else "text"
+    if media is None:
+        yield ItemError(
+            f"files of type {suffix} are not read",
+            path=str(path),
+            external_id=external_id,
+            fix=_unknown(suffix),
+        )
+        return
+    try:
+        payload = path.read_bytes()
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    yield RawItem(str(path), external_id, media, payload=payload)
+
+
+def _unknown(suffix: str) -> str:
+    if suffix in (".json", ".csv", ".tsv", ".parquet"):
+        return "convert it to .jsonl: one JSON object with id and text on each line"
+    return f"convert it to one of {_ACCEPTED}, or leave it out"
+
+
+def _unreadable(path: Path, error: OSError) -> ItemError:
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        return ItemError(
+            "a link to a file that is not there", path=str(path), fix="repair the link or remove it"
+        )
+    fix = "make it readable for this user" if isinstance(error, PermissionError) else "check the file"
+    return ItemError(f"cannot be read: {error.strerror or error}", path=str(path), fix=fix)
+
+
+# Collections
+
+
+def _collection_file(path: Path) -> Iterator[RawItem | ItemError]:
+    try:
+        with path.open("rb") as raw:
+            opened: Any = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw
+            yield from _collection(str(path), opened)
+    except OSError as error:
+        yield _unreadable(path, error)
+
+
+def _collection(path: str, rows: Iterable[bytes]) -> Iterator[RawItem | ItemError]:
+    number, numbered = 0, enumerate(rows, 1)
+    while True:
+        try:
+            number, row = next(numbered)
+        except StopIteration:
+            return
+        except EOFError:
+            yield ItemError(
+                "the compressed file ends too early; what precedes was read",
+                path=f"{path}:{number + 1}",
+                fix="fetch it again",
+            )
+            return
+        except (gzip.BadGzipFile, zlib.error) as error:
+            yield ItemError(
+                f"not a sound gzip file: {error}",
+                path=f"{path}:{number + 1}",
+                fix="compress it again, or drop the .gz",
+            )
+            return
+        if number == 1:
+            row = row.removeprefix(b"\xef\xbb\xbf")
+        if row.strip():
+            yield _record(path, number, row)
+
+
+def _record(path: str, line: int, row: bytes) -> RawItem | ItemError:
+    try:
+        record = _object(row)
+        external_id = _id(record)
+    except ItemError as error:
+        return ItemError(error.reason, path=f"{path}:{line}", fix=error.fix)
+    return RawItem(path, external_id, "record", record=record, line=line)
+
+
+def _object(row: bytes) -> dict[str, Any]:
+    fix = 'write one JSON object a line, in UTF-8: {"id": …, "text": …}'
+    try:
+        value = json.loads(row.decode("utf-8"), parse_constant=_not_json)
+    except UnicodeDecodeError as error:
+        raise ItemError(f"invalid UTF-8 at byte {error.start} of the line", fix=fix) from None
+    except RecursionError:
+        raise ItemError("not usable JSON: nested too deeply", fix=fix) from None
+    except ValueError as error:
+        raise ItemError(f"not valid JSON: {error}", fix=fix) from None
+    if not isinstance(value, dict):
+        raise ItemError(f"a JSON {type(value).__name__} where an object is expected", fix=fix)
+    return value
+
+
+def _not_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _id(record: dict[str, Any]) -> str:
+    value = record.get("id", record.get("_id"))
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        found = (
+            "no field id" if value is None else f"field id: {type(value).__name__} where a string is expected"
+        )
+        raise ItemError(found, fix='give every record a string or integer "id"')
+    text = str(value).strip()
+    if not text or "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise ItemError(
+            "field id: blank, or with characters that cannot be stored", fix="give it printable text"
+        )
+    return text
+
+
+# Standard input
+
+
+def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
+    """A collection when the first character that is not blank opens a JSON object, else one plain text."""
+    if stdin is None:
+        yield ItemError("no standard input", path="-", fix="pipe text or .jsonl lines into the command")
+        return
+    head: list[bytes] = []
+    for row in stdin:
+        head.append(row)
+        if row.strip(b"\xef\xbb\xbf \t\r\n"):
+            break
+    last = head[-1].lstrip(b"\xef\xbb\xbf \t") if head else b""
+    if last.startswith(b"{"):
+        yield from _collection("-", _chain(head, stdin))
+    else:
+        yield RawItem("-", "stdin", "text", payload=b"".join(head) + stdin.read())
+
+
+def _chain(head: list[bytes], rest: Iterable[bytes]) -> Iterator[bytes]:
+    yield from head
+    yield from rest

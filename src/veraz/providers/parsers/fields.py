@@ -1,0 +1,153 @@
+"""The metadata that a document may state about itself, in front matter or as fields of a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, TypedDict
+
+from veraz.errors import ItemError
+from veraz.text.dates import parse_date
+from veraz.text.decode import storable, storable_json
+
+_DATES = {
+    "date": "revised_at",
+    "revision_date": "revised_at",
+    "revised_at": "revised_at",
+    "published_at": "published_at",
+    "valid_from": "valid_from",
+    "valid_to": "valid_to",
+}
+_TEXTS = {
+    "url": "url",
+    "source": "publisher",
+    "publisher": "publisher",
+    "license": "license",
+    "jurisdiction": "jurisdiction",
+    "supersedes": "supersedes",
+    "document_type": "document_type",
+}
+_THREE_LETTERS = {
+    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "deu": "de", "ger": "de",
+    "ita": "it", "por": "pt", "nld": "nl", "dut": "nl",
+}  # fmt: skip
+_LANG = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-_]*)?")
+
+
+class Stated(TypedDict, total=False):
+    """Keyword arguments of ParsedDocument."""
+
+    url: str | None
+    lang: str | None
+    publisher: str | None
+    license: str | None
+    jurisdiction: str | None
+    document_type: str | None
+    supersedes: str | None
+    acl: tuple[str, ...] | None
+    published_at: date | None
+    revised_at: date | None
+    valid_from: date | None
+    valid_to: date | None
+    meta: Mapping[str, Any]
+
+
+def read_fields(fields: Mapping[str, Any]) -> tuple[Stated, tuple[str, ...]]:
+    """What `fields` state, with everything unknown under `meta`, and warnings. Null fields count as absent.
+
+    Raises ItemError (stage "parse", without path: the caller adds where) naming the field and the form
+    it must have.
+    """
+    stated: Stated = {}
+    meta: dict[str, Any] = {}
+    warnings: list[str] = []
+    for key, value in fields.items():
+        if value is None:
+            if key not in _DATES and key not in _TEXTS and key not in ("lang", "acl"):
+                meta[_clean(key)] = None
+        elif key in _DATES:
+            _put_date(stated, key, value)
+        elif key in _TEXTS:
+            stated[_TEXTS[key]] = _text(key, value)  # type: ignore[literal-required]
+        elif key == "lang":
+            stated["lang"] = language_code(value)
+            if stated["lang"] is None and str(value).strip():
+                warnings.append(f"lang {value!r} is not an ISO 639 code: ignored")
+        elif key == "acl":
+            stated["acl"] = _labels(value)
+        else:
+            meta[_clean(key)] = _json(key, value)
+    stated["meta"] = meta
+    _check_validity(stated)
+    return stated, tuple(warnings)
+
+
+def language_code(value: object) -> str | None:
+    """ISO 639-1 code of a language tag such as `en`, `pt-BR` or `spa`; None when it is no such tag."""
+    found = _LANG.fullmatch(str(value).strip())
+    if not found:
+        return None
+    code = found[1].lower()
+    return code if len(code) == 2 else _THREE_LETTERS.get(code)
+
+
+def _clean(text: str) -> str:
+    return storable(text)[0]
+
+
+def _put_date(stated: Stated, key: str, value: object) -> None:
+    if isinstance(value, str) and not value.strip():
+        return
+    try:
+        if isinstance(value, bool) or not isinstance(value, str | int | date):
+            raise ValueError(f"{value!r} is not a date: write YYYY-MM-DD")
+        parsed = parse_date(value)
+    except ValueError as error:
+        raise ItemError(f"field {key}: {error}", stage="parse", fix=f"correct {key} or remove it") from None
+    # `date` is the weakest name for a revision date: an explicit one wins, whatever the order.
+    if key != "date" or "revised_at" not in stated:
+        stated[_DATES[key]] = parsed  # type: ignore[literal-required]
+
+
+def _text(key: str, value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ItemError(
+            f"field {key}: {type(value).__name__} where text is expected",
+            stage="parse",
+            fix=f"write {key} as a string",
+        )
+    return _clean(str(value)).strip() or None
+
+
+def _labels(value: object) -> tuple[str, ...] | None:
+    parts = value.strip("[] ").split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise ItemError(
+            "field acl: a list of labels is expected",
+            stage="parse",
+            fix='write acl as ["label", …] or "a, b"',
+        )
+    labels = tuple(dict.fromkeys(label for part in parts if (label := _clean(part).strip().strip("\"'"))))
+    if not labels:
+        # An empty list would mean "nobody" to one reader and "everybody" to another.
+        raise ItemError(
+            "field acl: no label in it", stage="parse", fix="name at least one label, or remove acl"
+        )
+    return labels
+
+
+def _json(key: str, value: Any) -> Any:
+    try:
+        return storable_json(value)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ItemError(f"field {key}: {reason}", stage="parse", fix=f"correct {key} or remove it") from None
+
+
+def _check_validity(stated: Stated) -> None:
+    begin, end = stated.get("valid_from"), stated.get("valid_to")
+    if begin and end and end < begin:
+        raise ItemError(
+            f"valid_to {end} is before valid_from {begin}", stage="parse", fix="swap or correct the two dates"
+        )
