@@ -25,9 +25,8 @@ Progress = Callable[[str, int, int], None]
 class LocalE5(OnnxEmbedder):
     """384 dimensions, normalised, at most 512 tokens, about a hundred languages; MIT licence.
 
-    The first use writes the model's graph into `cache` (about 140 MB at fp32), later ones load it. `int8`
-    multiplies 8-bit activations with the 4-bit weights: a space of its own, whose vectors differ slightly
-    from fp32's.
+    The first use writes the model's graph into `cache` (about 140 MB at fp32), later ones load it. `int8` is
+    about twice as fast, and a space of its own: its vectors are within a cosine of 0.998 of fp32's.
     """
 
     def __init__(
