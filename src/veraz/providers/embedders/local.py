@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from veraz.errors import ConfigError, ProviderError
@@ -50,8 +51,11 @@ class LocalE5(OnnxEmbedder):
             )
 
         graph = cached_file(cache / name, make)
-        encoder = OnnxEncoder(graph, pad=model.vocabulary.pad, threads=threads)
-        super().__init__(_space(precision), E5Tokenizer(model.vocabulary), encoder)
+        # Loading the graph and building the tokenizer take about as long, and the first leaves Python free.
+        with ThreadPoolExecutor(1) as loader:
+            encoder = loader.submit(OnnxEncoder, graph, pad=model.vocabulary.pad, threads=threads)
+            tokenizer = E5Tokenizer(model.vocabulary)
+        super().__init__(_space(precision), tokenizer, encoder.result())
 
 
 def find_weights() -> Path:
@@ -69,7 +73,12 @@ def find_weights() -> Path:
 
 
 def _read(path: Path) -> WeightsFile:
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ProviderError(
+            f"cannot read {path}: {error.strerror}", fix="correct the option `weights`"
+        ) from error
     found = hashlib.sha256(data).hexdigest()
     if found != WEIGHTS_SHA256:
         raise ProviderError(

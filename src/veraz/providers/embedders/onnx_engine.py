@@ -9,17 +9,21 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 
 from veraz.errors import ProviderError
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+from veraz.providers.embedders.checks import refuse_blanks, refuse_degenerate
+
+Pooling = Literal["mean", "cls"]
 
 TOKEN_BUDGET = 1024
-"""Padded tokens in one run of the model. Measured on two cores: 512 to 1024 is best, 2048 a fifth slower
-and 4096 a third, because the activations fall out of the processor's caches."""
+"""Padded tokens in one run of the model. Measured on two cores: 512 to 1024 is best, 2048 a fifth slower and
+4096 a third, because the activations fall out of the processor's caches."""
 
 
 class Tokenizer(Protocol):
@@ -36,9 +40,11 @@ def available_cores() -> int:
 
 
 def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[list[int]]:
-    """Positions grouped so that neighbours in length share a batch, the longest first; every position
-    appears once, and a batch's longest length times its size stays within `budget` unless it holds a single
-    text."""
+    """Positions grouped so that neighbours in length share a batch, the longest first.
+
+    Every position appears once, and a batch's longest length times its size stays within `budget` unless it
+    holds a single text.
+    """
     batches: list[list[int]] = []
     room = 0
     for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -51,36 +57,64 @@ def plan_batches(lengths: Sequence[int], budget: int = TOKEN_BUDGET) -> list[lis
 
 
 class OnnxEncoder:
-    """One inference session. `run` may be called from several threads."""
+    """One inference session. `run` may be called from several threads.
 
-    def __init__(self, model: Path, *, pad: int, threads: int | None = None) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or available_cores()
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(
-                str(model), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime's exceptions share no base class
-            raise ProviderError(
-                f"onnxruntime cannot load {model}: {error}", fix="delete the file so that it is made again"
-            ) from error
+    The model takes `input_ids` and `attention_mask` (and `token_type_ids` if it declares them). It gives
+    either sentence vectors (texts, dimension), or token vectors (texts, tokens, dimension), which are
+    pooled here.
+    """
+
+    def __init__(
+        self, model: Path, *, pad: int, pooling: Pooling = "mean", threads: int | None = None
+    ) -> None:
+        self._session = _open_session(model, threads or available_cores())
         self._pad = pad
+        self._pooling = pooling
+        self._inputs = [given.name for given in self._session.get_inputs()]
+        outputs = {output.name: output for output in self._session.get_outputs()}
+        self._output: str = "sentence_embedding" if "sentence_embedding" in outputs else next(iter(outputs))
+        self.dimension: int | str | None = outputs[self._output].shape[-1]
 
     def run(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Embeddings of token id rows, float32 (rows, dimension)."""
+        """Embeddings of token id rows, float32 (rows, dimension), of length 1."""
         width = max(map(len, rows))
         ids = np.full((len(rows), width), self._pad, np.int64)
         mask = np.zeros_like(ids)
         for i, row in enumerate(rows):
             ids[i, : len(row)] = row
             mask[i, : len(row)] = 1
-        outputs: list[Any] = self._session.run(
-            ["sentence_embedding"], {"input_ids": ids, "attention_mask": mask}
-        )
-        vectors: Vectors = outputs[0]
-        return vectors
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (output,) = self._session.run([self._output], {name: given[name] for name in self._inputs})
+        return _unit(_pooled(output, mask, self._pooling))
+
+
+def _open_session(model: Path, threads: int) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's exceptions share no base class
+        fix = "delete the file so that it is made or downloaded again"
+        raise ProviderError(f"onnxruntime cannot load {model}: {error}", fix=fix) from error
+
+
+def _pooled(output: npt.NDArray[Any], mask: npt.NDArray[np.int64], pooling: Pooling) -> Vectors:
+    tokens: Vectors = output.astype(np.float32, copy=False)
+    if tokens.ndim == 2:
+        return tokens
+    if pooling == "cls":
+        return np.ascontiguousarray(tokens[:, 0], np.float32)
+    weights = mask.astype(np.float32) / mask.sum(axis=1, keepdims=True)
+    pooled: Vectors = np.einsum("bs,bsh->bh", weights, tokens).astype(np.float32)
+    return pooled
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    """Rows scaled to length 1; zero rows stay zero, for the caller to refuse."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 class OnnxEmbedder:
@@ -96,11 +130,11 @@ class OnnxEmbedder:
         return self._space
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [
-            len(row) for row in self._tokenizer.encode([self._space.passage_prefix + text for text in texts])
-        ]
+        prefix = self._space.passage_prefix
+        return [len(row) for row in self._tokenizer.encode([prefix + text for text in texts])]
 
     async def embed(self, texts: Sequence[str], kind: TextKind) -> EmbeddingBatch:
+        """The model runs in a worker thread, so that the event loop stays free."""
         refuse_blanks(texts)
         return await asyncio.to_thread(self._embed, list(texts), kind)
 
@@ -125,20 +159,3 @@ class OnnxEmbedder:
         for batch in plan_batches([len(row) for row in rows]):
             vectors[batch] = self._encoder.run([rows[i] for i in batch])
         return vectors
-
-
-def refuse_blanks(texts: Sequence[str]) -> None:
-    """Raises ValueError for the first text without a visible character."""
-    for i, text in enumerate(texts):
-        if not text.strip():
-            raise ValueError(f"text {i} is blank: blank texts have no embedding and must be left out")
-
-
-def refuse_degenerate(vectors: Vectors) -> None:
-    """Raises ProviderError for the first row that is zero or not finite."""
-    bad = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
-    if bad.any():
-        raise ProviderError(
-            f"text {int(np.argmax(bad))} got a vector that is zero or not finite",
-            fix="leave this text out, and report it: the model should give every text a direction",
-        )

@@ -1,0 +1,33 @@
+"""What every embedder refuses, on the way in and on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veraz.errors import ProviderError
+from veraz.nouns.corpus import Vectors
+
+
+def refuse_blanks(texts: Sequence[str]) -> None:
+    """Raises ValueError for the first text without a visible character."""
+    for i, text in enumerate(texts):
+        if not text.strip():
+            raise ValueError(f"text {i} is blank: blank texts have no embedding and must be left out")
+
+
+def first_degenerate(vectors: Vectors) -> int | None:
+    """Position of the first row that is zero or not finite: neither has a direction to compare."""
+    bad = ~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)
+    return int(np.argmax(bad)) if bad.any() else None
+
+
+def refuse_degenerate(vectors: Vectors) -> None:
+    """Raises ProviderError for the first row that is zero or not finite."""
+    position = first_degenerate(vectors)
+    if position is not None:
+        raise ProviderError(
+            f"text {position} got a vector that is zero or not finite",
+            fix="leave this text out, and report it: the model should give every text a direction",
+        )
