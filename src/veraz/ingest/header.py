@@ -14,13 +14,15 @@ def contextual_header(
     """Source name, title and heading path on up to three lines; the same input gives the same header.
 
     A heading equal to the title is not repeated. Above `max_chars` the middle of the heading path goes
-    first (the outermost and the nearest heading say most), then the title and the nearest heading are
-    cut at the end. Never longer than `max_chars`; "" when there is nothing to say or no room to say it.
+    first (the outermost and the nearest heading say most), then the title and the nearest heading are cut
+    at the end. Never longer than `max_chars`; "" when there is nothing to say or no room to say it.
     """
     source, title = _line(source_name), _line(title)
     path = [heading for heading in map(_line, heading_path) if heading]
     if path and path[0].casefold() == title.casefold():
         path = path[1:]
+    if not title and not path:
+        return ""
     for shown in _elisions(path):
         header = "\n".join(line for line in (source, title, _SEPARATOR.join(shown)) if line)
         if len(header) <= max_chars:

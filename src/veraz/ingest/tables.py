@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from veraz.nouns.corpus import Span
@@ -97,5 +97,5 @@ def _spanning(text: str, cells: Sequence[Span], column: int) -> str:
     return _cell(text, cells, column) if column == 0 else next(filled, "")
 
 
-def _line(cells: object) -> str:
-    return "| " + " | ".join(cells) + " |"  # type: ignore[call-overload,no-any-return]
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -42,7 +42,7 @@ def document(
     item: RawItem, outline: Outline, version: str, *, title: str, stated: Stated, warnings: Sequence[str] = ()
 ) -> ParsedDocument:
     """The parsed document; a file that names no title is called by its name."""
-    if not outline.text.strip():
+    if outline.blank:
         raise no_content(item)
     sections = build_sections(outline)
     return ParsedDocument(

@@ -1,7 +1,7 @@
 """Markdown: CommonMark with GFM tables, and optional front matter.
 
-`text` is the decoded source after the front matter block, so that offsets are places in what a reader of the source sees.
-Headings inside fences, lists and quotations are content, not structure.
+`text` is the decoded source after the front matter block, so that offsets are places in what a reader of
+the source sees. Headings inside fences, lists and quotations are content, not structure.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class MarkdownParser:
 def front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The keys stated between `---` lines at the very start, and the text after them.
 
-    One `key: value` a line; a value may be quoted, or a list in brackets, or a list of `- item` lines below its key; lines
-    that begin with # are comments. A block that does not begin with a key is ordinary text (a thematic break). Raises
-    ItemError for a block with a line of any other form.
+    One `key: value` a line; a value may be quoted, or a list in brackets, or a list of `- item` lines
+    below its key; lines that begin with # are comments. A block that does not begin with a key is
+    ordinary text (a thematic break). Raises ItemError for a block with a line of any other form.
     """
     block = _FRONT.match(text)
     if not block or not _KEY.match(block[1].lstrip()):
@@ -143,7 +143,7 @@ def _is_comment(token: Token) -> bool:
 
 
 def _normalised(text: str) -> tuple[list[int], str]:
-    """Offsets of the lines as the Markdown parser counts them, and its own view of the text: the same lines."""
+    """Offsets of the lines as the Markdown parser counts them, and the text as it sees them."""
     ends = [found.end() for found in _LINE_END.finditer(text)]
     starts = [0, *ends]
     if starts[-1] != len(text):
@@ -172,7 +172,8 @@ def _piece(text: str, kind: BlockKind, line_start: int, start: int, end: int) ->
 
 
 def _with_upper_header_rows(text: str, pieces: list[Piece]) -> list[Piece]:
-    """GFM knows one header row; rows of bars right above it were read as a paragraph and belong to the table."""
+    """GFM knows one header row; rows of bars right above it were read as a paragraph and belong to the
+    table."""
     joined: list[Piece] = []
     for piece in pieces:
         above = joined[-1] if joined else None
@@ -188,7 +189,8 @@ def _with_upper_header_rows(text: str, pieces: list[Piece]) -> list[Piece]:
 
 
 def _first_row(text: str, above: Piece, table: Piece) -> int:
-    """Where the unbroken rows of bars that end at the table begin; the table's own start when there are none."""
+    """Where the unbroken rows of bars that end at the table begin; the table's own start when there are
+    none."""
     at = table.start
     if len(_LINE_END.findall(text[above.end : table.start])) != 1:
         return at

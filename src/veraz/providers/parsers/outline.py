@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from veraz.nouns.corpus import Block, BlockKind, Section
 from veraz.text.lines import trim
@@ -39,11 +39,16 @@ class Outline:
     pieces: Sequence[Piece]
     rulers: Sequence[tuple[int, int]] = ()
     title: str = ""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def blank(self) -> bool:
+        """Nothing to read: no text, or rulers only."""
+        return not self.headings and next(iter(_with_gaps(self)), None) is None
 
 
 def build_sections(outline: Outline) -> tuple[Section, ...]:
-    """The heading tree, section 0 being the root. A section ends where the next heading of any level begins."""
+    """The heading tree, section 0 being the root. A section ends where the next heading begins."""
     headings = outline.headings
     ends = [h.start for h in headings[1:]] + [len(outline.text)]
     sections = [Section(0, None, 0, "", (), 0, headings[0].start if headings else len(outline.text))]

@@ -117,7 +117,7 @@ def _numbered(line: str) -> _Guess | None:
     if not found or line[-1] in ".;,:!?" or len(line.split()) > 13:
         return None
     number, dot, words = found.groups()
-    # "2.5 Million" and "1.5 L" are quantities; "12 Monkeys" is a sentence's beginning.
+    # "2.5 million" and "1.5 L" are quantities; "12 months" begins a sentence.
     if not words[0].isupper() or not _WORD_START.match(words) or not (dot or "." in number):
         return None
     return _Guess(number.count(".") + 1, line, 1)

@@ -1,4 +1,4 @@
-"""One line of a .jsonl collection: its text through the parser of its format, its other fields as metadata."""
+"""One line of a .jsonl collection: its text by the parser of its format, its other fields as metadata."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RecordParser:
         text, warnings = storable(_required_text(record))
         version, outliner = _format(record)
         outline = outliner(text)
-        if not outline.text.strip():
+        if outline.blank:
             raise ItemError("no content", stage="parse", fix="give the record a text, or leave it out")
         sections = build_sections(outline)
         return ParsedDocument(

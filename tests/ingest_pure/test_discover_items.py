@@ -1,0 +1,154 @@
+"""Discovery: every input becomes an item or a named error; one bad one never stops the rest."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from veraz.errors import ItemError
+from veraz.ingest.discover import discover
+from veraz.nouns.corpus import RawItem
+
+
+def found(*paths: object, stdin: bytes | None = None) -> tuple[list[RawItem], list[ItemError]]:
+    stream = io.BytesIO(stdin) if stdin is not None else None
+    everything = list(discover([str(path) for path in paths], stdin=stream))
+    return [x for x in everything if isinstance(x, RawItem)], [
+        x for x in everything if isinstance(x, ItemError)
+    ]
+
+
+def write(path: Path, content: str | bytes = "text") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_folder_is_read_sorted_and_without_hidden_files(tmp_path: Path) -> None:
+    for name in ["b.md", "a/z.txt", "a/b/c.html", "README", ".hidden.md", ".git/x.md", "B.HTM"]:
+        write(tmp_path / name)
+    items, errors = found(tmp_path)
+    assert [(i.external_id, i.media) for i in items] == [
+        ("B.HTM", "html"),
+        ("README", "text"),
+        ("a/b/c.html", "html"),
+        ("a/z.txt", "text"),
+        ("b.md", "markdown"),
+    ]
+    assert errors == []
+
+
+def test_a_file_and_a_glob_name_the_same_document(tmp_path: Path) -> None:
+    write(tmp_path / "docs/guide/a.md")
+    assert found(tmp_path / "docs/guide/a.md")[0][0].external_id == "a.md"
+    assert found(tmp_path / "docs/**/*.md")[0][0].external_id == "guide/a.md"
+    assert found(tmp_path / "docs/guide/[a-c].md")[0][0].external_id == "a.md"
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    write(tmp_path / "real/a.md")
+    (tmp_path / "real/loop").symlink_to(tmp_path)
+    (tmp_path / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    items, errors = found(tmp_path)
+    assert [i.external_id for i in items] == ["real/a.md"]
+    assert "not there" in errors[0].reason
+
+
+def test_what_cannot_be_taken_is_named_with_its_fix(tmp_path: Path) -> None:
+    write(tmp_path / "a.pdf", b"%PDF")
+    write(tmp_path / "t.csv")
+    write(tmp_path / "ok.txt")
+    (tmp_path / "empty").mkdir()
+    items, errors = found(tmp_path / "missing.md", tmp_path / "*.zip", tmp_path / "empty", tmp_path)
+    assert [i.external_id for i in items] == ["ok.txt"]
+    reasons = {Path(e.path).name: (e.reason, e.fix or "") for e in errors}
+    assert reasons["missing.md"][0] == "no such file or folder"
+    assert reasons["*.zip"][0] == "nothing matches"
+    assert reasons["empty"][0] == "no files in this folder"
+    assert reasons["a.pdf"][0] == "files of type .pdf are not read"
+    assert ".jsonl" in reasons["t.csv"][1]
+    assert all(e.fix and e.exit_code == 4 for e in errors)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "a.md").chmod(0)
+    _, errors = found(tmp_path)
+    assert "Permission denied" in errors[0].reason
+
+
+def test_a_collection_gives_one_item_a_line_and_names_bad_lines(tmp_path: Path) -> None:
+    rows = [
+        '\ufeff{"id": "a", "text": "one"}',
+        "",
+        "{bad json",
+        '{"text": "no id"}',
+        '["list"]',
+        '{"id": 7, "text": "int"}',
+        '{"id": true, "text": "x"}',
+        '{"id": "n", "v": NaN}',
+        '{"id": " ", "text": "x"}',
+        '{"_id": "beir", "text": "x"}',
+        "[" * 100_000,
+    ]
+    path = write(
+        tmp_path / "c.jsonl", "\n".join(rows).encode() + b'\n{"id": "\xff"}\n{"id": "z", "text": "last"}'
+    )
+    items, errors = found(path)
+    assert [(i.external_id, i.line) for i in items] == [("a", 1), ("7", 6), ("beir", 10), ("z", 13)]
+    assert [e.path.rsplit(":", 1)[1] for e in errors] == ["3", "4", "5", "7", "8", "9", "11", "12"]
+    assert "invalid UTF-8 at byte 8" in errors[-1].reason
+    assert all(e.fix for e in errors)
+
+
+def test_a_compressed_collection_that_ends_too_early_gives_what_precedes(tmp_path: Path) -> None:
+    rows = b"".join(
+        json.dumps({"id": f"d{n}", "text": os.urandom(40).hex()}).encode() + b"\n" for n in range(500)
+    )
+    whole = gzip.compress(rows)
+    items, errors = found(write(tmp_path / "c.jsonl.gz", whole))
+    assert (len(items), errors) == (500, [])
+    items, errors = found(write(tmp_path / "cut.jsonl.gz", whole[: len(whole) * 2 // 3]))
+    assert 100 < len(items) < 500
+    assert len(errors) == 1
+    assert "ends too early" in errors[0].reason
+    items, errors = found(write(tmp_path / "no.jsonl.gz", rows))
+    assert items == []
+    assert "gzip" in errors[0].reason
+
+
+def test_a_repeated_id_names_both_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.jsonl", '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n')
+    write(tmp_path / "one/x.md")
+    write(tmp_path / "two/x.md")
+    items, errors = found(path, tmp_path / "one", tmp_path / "two")
+    assert [i.external_id for i in items] == ["a", "x.md"]
+    assert f"{path}:1" in errors[0].reason
+    assert errors[0].path == f"{path}:2"
+    assert str(tmp_path / "one/x.md") in errors[1].reason
+
+
+def test_standard_input_is_a_collection_or_one_text() -> None:
+    items, errors = found("-", stdin=b'\n  \n {"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\nbad\n')
+    assert [i.external_id for i in items] == ["a", "b"]
+    assert errors[0].path == "-:5"
+    items, _ = found("-", stdin=b"\nPlain words.\nMore.")
+    assert (items[0].external_id, items[0].media, items[0].payload) == (
+        "stdin",
+        "text",
+        b"\nPlain words.\nMore.",
+    )
+    assert "no standard input" in found("-")[1][0].reason
+
+
+def test_a_collection_is_streamed(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.jsonl", '{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}\n')
+    stream = discover([str(path), str(tmp_path / "gone")])
+    first = next(stream)
+    assert isinstance(first, RawItem)
+    assert first.external_id == "a"
