@@ -37,6 +37,7 @@ from veraz.nouns.answer import Route
 RULES_FILE = Path(__file__).with_name("routes.toml")
 CATEGORY = "emergency"
 
+_HEAD, _TAIL = 3000, 1000  # code points read of a very long question: some patterns are quadratic
 _NEGATION_REACH = 4  # tokens between a negator and what it denies
 _SENTENCE_END = re.compile(r"(?<=[.!?;\n])\s*(?=\S)|[\n;]+")
 _CLAUSE_END = re.compile(
@@ -103,7 +104,7 @@ def route(question: str, lang: str | None = None, rules: RuleSet | None = None) 
     short text; `lang` decides only when several matched.
     """
     rules = rules or builtin_rules()
-    sentences = _read(question, rules.reading)
+    sentences = _read(_ends(question), rules.reading)
     somebody = any(s.personal for s in sentences)
     for rule in rules.rules:
         matched = _fires(rule, sentences, somebody, rules)
@@ -111,6 +112,10 @@ def route(question: str, lang: str | None = None, rules: RuleSet | None = None) 
             spoken = lang if lang in matched else matched[0]
             return Route(rule=rule.id, category=CATEGORY, message=rules.messages[rule.message][spoken])
     return None
+
+
+def _ends(question: str) -> str:
+    return question if len(question) <= _HEAD + _TAIL else f"{question[:_HEAD]}\n{question[-_TAIL:]}"
 
 
 @lru_cache(maxsize=1)

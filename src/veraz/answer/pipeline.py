@@ -1,0 +1,174 @@
+"""Answering from evidence: is it sufficient, which sentences answer, do they disagree, does every claim
+hold. Orchestration only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from veraz.answer import conflict, render, select, sufficiency, validate
+from veraz.answer.sentences import Candidate, RevisionKey
+from veraz.config import AnswerConfig
+from veraz.nouns.answer import Citation, Claim, Conflict, ConflictSide, Dropped
+from veraz.nouns.corpus import Vectors
+from veraz.nouns.evidence import Hit, Outcome
+from veraz.providers.ports import Embedder
+
+CONFLICT_SENTENCES = 24
+"""Best-scored sentences that are compared with one another for disagreement."""
+CERTAIN_MARGIN = 0.15
+"""Below threshold + this, an answer says that it is uncertain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was retrieved for a question. `words` are its content words with their idf; `tops` are chunk ids
+    as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every hit's
+    revision."""
+
+    question: str
+    lang: str
+    hits: tuple[Hit, ...]
+    texts: Mapping[RevisionKey, str]
+    words: Mapping[str, float]
+    vector: Vectors | None
+    dense_pool: tuple[float, ...]
+    lexical_top: tuple[UUID, ...]
+    semantic_top: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer before it has a trace: what the sentences, the rules and the checks made of the evidence."""
+
+    outcome: Outcome
+    text: str
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    conflicts: tuple[Conflict, ...]
+    dropped: tuple[Dropped, ...]
+    reason: str | None
+    uncertain: bool
+    sufficiency: float
+    signals: Mapping[str, float]
+
+
+async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, threshold: float) -> Draft:
+    """Answers, shows a conflict, or refuses with a reason; a refusal is a value."""
+    picked = select.shortlist(
+        evidence.question, evidence.hits, evidence.texts, terms=evidence.words, lang=evidence.lang
+    )
+    signals = _signals(evidence, picked)
+    probability = sufficiency.probability(signals, sufficiency.load())
+    measured = {name: round(getattr(signals, name), 4) for name in sufficiency.NAMES}
+    lacking = sufficiency.shortfall(
+        evidence.question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
+    )
+    if lacking or probability < threshold or not picked or evidence.vector is None:
+        return _refusal(render.reason_text(lacking, evidence.lang), probability, measured)
+    vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
+    mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
+    chosen = select.choose(
+        evidence.question, picked, vectors, evidence.vector, terms=evidence.words, lang=evidence.lang, mix=mix
+    )
+    checked = validate.validate(chosen.claims, chosen.citations, evidence.texts)
+    if checked.refused:
+        reason = render.reason_text(None, evidence.lang, dropped=True)
+        return _refusal(reason, probability, measured, checked.dropped)
+    disputes, citations = _conflicts(chosen, evidence)
+    claims, citations, disputes = _renumber(checked.claims, citations, disputes)
+    text = render.answer_text(claims)
+    if disputes:
+        text = f"{render.conflict_text(disputes, citations, evidence.lang)}\n\n{text}"
+    return Draft(
+        outcome="conflicting" if disputes else "answered",
+        text=text,
+        claims=claims,
+        citations=citations,
+        conflicts=disputes,
+        dropped=checked.dropped,
+        reason=None,
+        uncertain=probability < threshold + CERTAIN_MARGIN,
+        sufficiency=probability,
+        signals=measured,
+    )
+
+
+def _refusal(
+    reason: str, probability: float, measured: Mapping[str, float], dropped: tuple[Dropped, ...] = ()
+) -> Draft:
+    return Draft("insufficient", "", (), (), (), dropped, reason, False, probability, measured)
+
+
+def _chunks(evidence: Evidence) -> list[str]:
+    """The evidence with what its headings say, as the reader of a chunk would know it."""
+    return ["\n".join((h.document.title, *h.heading_path, h.body)) for h in evidence.hits]
+
+
+def _signals(evidence: Evidence, picked: Sequence[Candidate]) -> sufficiency.Signals:
+    return sufficiency.signals(
+        evidence.question,
+        evidence.words,
+        _chunks(evidence),
+        [f"{c.context} {c.shown}" for c in picked],
+        dense_pool=evidence.dense_pool,
+        lexical_top=evidence.lexical_top[:10],
+        semantic_top=evidence.semantic_top[:10],
+    )
+
+
+def _same_language(evidence: Evidence) -> bool:
+    return any(h.document.lang == evidence.lang for h in evidence.hits)
+
+
+def _conflicts(
+    chosen: select.Selection, evidence: Evidence
+) -> tuple[tuple[Conflict, ...], tuple[Citation, ...]]:
+    """Disagreements among the best sentences. A sentence that is not in the answer gets a citation of its
+    own."""
+    citations = list(chosen.citations)
+    places = {(c.source, c.external_id, c.revision, c.start, c.end): c.n for c in citations}
+    statements = []
+    for scored in chosen.scored[:CONFLICT_SENTENCES]:
+        candidate = scored.candidate
+        document = candidate.hit.document
+        place = (*candidate.key, candidate.start, candidate.end)
+        if place not in places:
+            places[place] = len(citations) + 1
+            citations.append(select.citation(places[place], candidate))
+        statements.append(
+            conflict.Statement(
+                text=candidate.shown,
+                context=candidate.context,
+                citations=(places[place],),
+                document=(document.source, document.external_id),
+                authority=document.authority,
+                revised_at=document.revised_at,
+                names=f"{document.publisher or ''} {document.source_name}",
+                lang=document.lang,
+                vector=scored.vector,
+            )
+        )
+    return conflict.conflicts(statements, terms=evidence.words), tuple(citations)
+
+
+def _renumber(
+    claims: Sequence[Claim], citations: Sequence[Citation], disputes: Sequence[Conflict]
+) -> tuple[tuple[Claim, ...], tuple[Citation, ...], tuple[Conflict, ...]]:
+    """Citations in the order in which a reader meets them, 1, 2, 3; unused ones go."""
+    used = [n for d in disputes for side in d.sides for n in side.citations] + [
+        n for c in claims for n in c.citations
+    ]
+    number = {old: new for new, old in enumerate(dict.fromkeys(used), start=1)}
+    known = {c.n: c for c in citations}
+    return (
+        tuple(replace(c, citations=tuple(number[n] for n in c.citations)) for c in claims),
+        tuple(replace(known[old], n=new) for old, new in number.items()),
+        tuple(
+            Conflict(
+                d.topic, tuple(ConflictSide(s.text, tuple(number[n] for n in s.citations)) for s in d.sides)
+            )
+            for d in disputes
+        ),
+    )

@@ -1,0 +1,170 @@
+"""Checks, in code, that a claim says no more than what it cites. They work on any claim, from any generator.
+
+A claim is dropped, with a reason, when it cites nothing or a number that does not exist, when a citation's
+quote is not text[start:end] of the stored revision, when it puts words in quotation marks that the cited
+text does not have, when a number, unit or negation of it is not in the cited text, or when it leaves out
+whom the cited sentence is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from veraz.answer.quantities import Quantity, numbers, quantities
+from veraz.answer.sentences import RevisionKey
+from veraz.answer.subjects import negations, populations
+from veraz.answer.tables import header_above, is_row
+from veraz.answer.words import stems
+from veraz.nouns.answer import Citation, Claim, Dropped
+from veraz.text.sentences import sentence_spans
+
+_MARKER = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
+_QUOTED = re.compile(r"[\"“”«»„]([^\"“”«»„]{3,})[\"“”«»„]")
+_MOST_DROPPED = 0.5  # above this share of claims, what is left is no answer
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """`refused` is true when nothing is left, or more than half of the claims had to be dropped."""
+
+    claims: tuple[Claim, ...]
+    dropped: tuple[Dropped, ...]
+    refused: bool
+
+
+def validate(
+    claims: Sequence[Claim], citations: Sequence[Citation], texts: Mapping[RevisionKey, str]
+) -> Validation:
+    """Keep the claims that pass every check. `texts` holds the stored text of each cited revision."""
+    known = {citation.n: citation for citation in citations}
+    kept, dropped = [], []
+    for claim in claims:
+        why = objection(claim, known, texts)
+        if why is None:
+            kept.append(claim)
+        else:
+            dropped.append(Dropped(claim.text, why))
+    refused = bool(claims) and (not kept or len(dropped) > _MOST_DROPPED * len(claims))
+    return Validation(tuple(kept), tuple(dropped), refused or not claims)
+
+
+def objection(claim: Claim, known: Mapping[int, Citation], texts: Mapping[RevisionKey, str]) -> str | None:
+    """Why a claim cannot stand; None when it can."""
+    if not claim.citations:
+        return "it cites nothing"
+    unknown = [n for n in claim.citations if n not in known]
+    if unknown:
+        return f"it cites {_listed(unknown)}, which is not among the sources"
+    cited = [known[n] for n in claim.citations]
+    for citation in cited:
+        if wrong := _misquoted(citation, texts):
+            return wrong
+    passage = "\n".join(_passage(citation, texts) for citation in cited)
+    return (
+        _false_quotation(claim.text, passage) or _added(claim.text, passage) or _turned(claim.text, passage)
+    )
+
+
+def claims_from_text(raw: str, lang: str = "en") -> tuple[Claim, ...]:
+    """Sentences of a generated text as claims, with the [n] markers that follow each; a sentence without
+    markers has no citations and will be dropped."""
+    claims = []
+    for text in _marked_sentences(raw, lang):
+        cited = [int(n) for group in _MARKER.findall(text) for n in group.split(",")]
+        claims.append(Claim(_MARKER.sub("", text).strip(), tuple(dict.fromkeys(cited)), 0.0))
+    return tuple(claims)
+
+
+def _marked_sentences(raw: str, lang: str) -> list[str]:
+    """Sentences with their markers, whether these stand before or after the full stop."""
+    moved = re.sub(r"([.!?][\"”»]?)((?:\s*\[\d+(?:\s*,\s*\d+)*\])+)", r"\2\1", raw)
+    return [moved[s.start : s.end] for s in sentence_spans(moved, lang)]
+
+
+def _misquoted(citation: Citation, texts: Mapping[RevisionKey, str]) -> str | None:
+    text = texts.get(_key(citation))
+    if text is None:
+        return f"the text of source [{citation.n}] is not available"
+    if not citation.quote or text[citation.start : citation.end] != citation.quote:
+        return f"the quotation of source [{citation.n}] is not what its revision says there"
+    return None
+
+
+def _passage(citation: Citation, texts: Mapping[RevisionKey, str]) -> str:
+    """The quoted text; a table row with the header that names its cells."""
+    header = header_above(texts[_key(citation)], citation.start) if is_row(citation.quote) else None
+    return f"{header}\n{citation.quote}" if header else citation.quote
+
+
+def _false_quotation(text: str, passage: str) -> str | None:
+    there = _even(passage)
+    for quoted in _QUOTED.findall(text):
+        if _even(quoted).rstrip(".,;:") not in there:
+            return f"it quotes “{quoted}”, which the source does not say"
+    return None
+
+
+def _added(text: str, passage: str) -> str | None:
+    """Numbers and measures that the source does not have."""
+    extra = sorted(numbers(text) - numbers(passage))
+    if extra:
+        return f"the source does not have the number {_listed(extra)}"
+    measured = [q for q in quantities(passage) if q.unit]
+    for quantity in quantities(text):
+        if quantity.unit and not any(_says(m, quantity) for m in measured):
+            return "the source does not have this number with this unit"
+    return None
+
+
+def _says(measured: Quantity, claimed: Quantity) -> bool:
+    """Whether the source's quantity states every value of the claim's: a range states its two ends."""
+    return measured.unit == claimed.unit and set(claimed.values) <= set(measured.values)
+
+
+def _turned(text: str, passage: str) -> str | None:
+    """A negation or a population that was added to, or left out of, the sentences that the claim repeats."""
+    # The cells of a table row are one statement, whatever full stops they hold.
+    repeated = passage if is_row(passage.splitlines()[-1]) else _nearest_sentences(text, passage)
+    if (negations(text) > 0) != (negations(repeated) > 0):
+        return "the source and the claim do not deny the same"
+    left_out = populations(repeated) - populations(text)
+    if left_out and not _verbatim_sentence(text, passage):
+        return f"it leaves out whom the source is about: {_listed(sorted(left_out))}"
+    added = populations(text) - populations(passage)
+    return f"the source says nothing about {_listed(sorted(added))}" if added else None
+
+
+def _nearest_sentences(text: str, passage: str) -> str:
+    """The sentences of the passage that the claim draws on: all that it contains verbatim, else the most
+    alike."""
+    parts = [passage[s.start : s.end] for s in sentence_spans(passage, "en")] or [passage]
+    inside = [part for part in parts if _even(part).strip(" .") in _even(text)]
+    if inside:
+        return " ".join(inside)
+    mine = stems(text)
+    return max(parts, key=lambda part: len(mine & stems(part)) / (1 + len(mine | stems(part))))
+
+
+def _verbatim_sentence(text: str, passage: str) -> bool:
+    return any(
+        _even(passage[s.start : s.end]).strip(" .*-") == _even(text).strip(" .*-")
+        for s in sentence_spans(passage, "en")
+    )
+
+
+def _even(text: str) -> str:
+    """White space, case and the style of quotation marks and apostrophes do not count in a quotation."""
+    plain = text.translate({ord(mark): "'" for mark in "’‘‛`´"}).translate(
+        {ord(mark): '"' for mark in "“”«»„"}
+    )
+    return " ".join(plain.casefold().split())
+
+
+def _key(citation: Citation) -> RevisionKey:
+    return citation.source, citation.external_id, citation.revision
+
+
+def _listed(items: Sequence[object]) -> str:
+    return ", ".join(f"[{item}]" if isinstance(item, int) else str(item) for item in items)
