@@ -66,7 +66,13 @@ class ItemError(VerazError):
     exit_code = 4
 
     def __init__(
-        self, reason: str, *, path: str = "", external_id: str | None = None, stage: str = "read", fix: str | None = None
+        self,
+        reason: str,
+        *,
+        path: str = "",
+        external_id: str | None = None,
+        stage: str = "read",
+        fix: str | None = None,
     ) -> None:
         self.reason = reason
         self.path = path

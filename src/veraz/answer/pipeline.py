@@ -78,9 +78,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
         return _refusal(reason, probability, measured, checked.dropped)
     disputes, citations = _conflicts(chosen, evidence)
     claims, citations, disputes = _renumber(checked.claims, citations, disputes)
-    text = render.answer_text(claims)
-    if disputes:
-        text = f"{render.conflict_text(disputes, citations, evidence.lang)}\n\n{text}"
+    text = _text(claims, citations, disputes, evidence.lang)
     return Draft(
         outcome="conflicting" if disputes else "answered",
         text=text,
@@ -151,6 +149,18 @@ def _conflicts(
             )
         )
     return conflict.conflicts(statements, terms=evidence.words), tuple(citations)
+
+
+def _text(
+    claims: Sequence[Claim], citations: Sequence[Citation], disputes: Sequence[Conflict], lang: str
+) -> str:
+    """Disputes first; then the claims that no side of a dispute has already said."""
+    said = {side.text for d in disputes for side in d.sides}
+    parts = [
+        render.conflict_text(disputes, citations, lang),
+        render.answer_text([c for c in claims if c.text not in said]),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _renumber(

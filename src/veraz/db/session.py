@@ -35,7 +35,13 @@ class Database:
         """Connects and reads the capabilities. Raises DatabaseError when the server cannot be reached or cannot serve."""
         await _probe(url)
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url, min_size=1, max_size=max_size, open=False, timeout=30, kwargs={"autocommit": True}, name="veraz"
+            url,
+            min_size=1,
+            max_size=max_size,
+            open=False,
+            timeout=30,
+            kwargs={"autocommit": True},
+            name="veraz",
         )
         try:
             await pool.open(wait=True, timeout=15)
@@ -58,7 +64,9 @@ class Database:
         self._search_path = ", ".join([*_quoted(["veraz", *self.capabilities.extension_schemas]), "pg_temp"])
 
     @asynccontextmanager
-    async def transaction(self, identity: Identity, mode: Literal["read", "write"] = "read") -> AsyncIterator[Connection]:
+    async def transaction(
+        self, identity: Identity, mode: Literal["read", "write"] = "read"
+    ) -> AsyncIterator[Connection]:
         """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible."""
         acting = {
             "role": RUNTIME_ROLE,
@@ -73,7 +81,13 @@ class Database:
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Connection]:
         """A transaction of the maintenance role, which sees every tenant."""
-        acting = {"role": OPS_ROLE, "tenant_id": "", "roles": "{}", "mode": "", "search_path": self._search_path}
+        acting = {
+            "role": OPS_ROLE,
+            "tenant_id": "",
+            "roles": "{}",
+            "mode": "",
+            "search_path": self._search_path,
+        }
         async with self._begin(acting) as connection:
             yield connection
 

@@ -13,7 +13,7 @@ from psycopg import sql
 def statement(stage: str, name: str) -> sql.SQL:
     """The text of veraz/<stage>/sql/<name>.sql. It is part of the program, hence trusted like a literal."""
     text = resources.files("veraz").joinpath(f"{stage}/sql/{name}.sql").read_text(encoding="utf-8")
-    return sql.SQL(cast("LiteralString", text))
+    return sql.SQL(cast("LiteralString", text))  # type: ignore[redundant-cast]
 
 
 def space_statement(stage: str, name: str, space_id: int) -> sql.Composed:

@@ -151,7 +151,7 @@ class ItemFailure:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` count chunks by where their vector came from."""
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from."""
 
     new: int
     changed: int

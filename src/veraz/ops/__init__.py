@@ -1,1 +1,1 @@
-
+"""Looking after a database: status, spaces, statistics."""

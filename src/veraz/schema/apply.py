@@ -44,7 +44,8 @@ class Applied:
 
 def scripts(folder: str) -> tuple[Script, ...]:
     files = sorted(
-        (f for f in resources.files("veraz.schema").joinpath(folder).iterdir() if f.name.endswith(".sql")), key=lambda f: f.name
+        (f for f in resources.files("veraz.schema").joinpath(folder).iterdir() if f.name.endswith(".sql")),
+        key=lambda f: f.name,
     )
     return tuple(Script(int(f.name.split("_")[0]), f.name, f.read_text(encoding="utf-8")) for f in files)
 
@@ -81,14 +82,16 @@ async def apply_schema(connection: AsyncConnection[Any], *, renew_runtime_passwo
     except psycopg.errors.InsufficientPrivilege as error:
         raise DatabaseError(
             f"this login may not create what Veraz needs: {str(error).splitlines()[0]}",
-            fix="run `veraz init` with the URL of an administrator (CREATEROLE, CREATE on the database, and the extension vector installed)",
+            fix="run `veraz init` with the URL of an administrator (it must hold CREATEROLE and CREATE)",
         ) from error
     return Applied(latest_version(), tuple(done), replayed, password)
 
 
 async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str | None:
     """Roles belong to the whole server; another database's Veraz may have made them already."""
-    rows = await (await connection.execute("select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS]])).fetchall()
+    rows = await (
+        await connection.execute("select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS]])
+    ).fetchall()
     present = {row[0] for row in rows}
     for role in (OWNER, OPS):
         if role not in present:
@@ -98,7 +101,9 @@ async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str
         await _create_role(connection, sql.SQL("create role {} login noinherit").format(sql.Identifier(APP)))
     if APP not in present or renew:
         password = secrets.token_urlsafe(24)
-        await connection.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(APP), sql.Literal(password)))
+        await connection.execute(
+            sql.SQL("alter role {} password {}").format(sql.Identifier(APP), sql.Literal(password))
+        )
     row = await (await connection.execute(statement("schema", "is_superuser"))).fetchone()
     if not (row and row[0]):
         option = sql.SQL(" with set true" if connection.info.server_version >= 160000 else "")
@@ -119,7 +124,9 @@ async def _ensure_extensions(connection: AsyncConnection[Any]) -> str:
     """Returns the schema that holds the extensions' types; all three must share one."""
     for name in EXTENSIONS:
         await connection.execute(sql.SQL("create extension if not exists {}").format(sql.Identifier(name)))
-    rows = await (await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])).fetchall()
+    rows = await (
+        await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
+    ).fetchall()
     if len(rows) != 1:
         raise DatabaseError(
             f"the extensions {', '.join(EXTENSIONS)} stand in different schemas: {', '.join(row[0] for row in rows)}",
@@ -129,9 +136,13 @@ async def _ensure_extensions(connection: AsyncConnection[Any]) -> str:
 
 
 async def _ensure_schema(connection: AsyncConnection[Any], extension_schema: str) -> None:
-    await connection.execute(sql.SQL("create schema if not exists veraz authorization {}").format(sql.Identifier(OWNER)))
+    await connection.execute(
+        sql.SQL("create schema if not exists veraz authorization {}").format(sql.Identifier(OWNER))
+    )
     grantees = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
-    await connection.execute(sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees))
+    await connection.execute(
+        sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees)
+    )
 
 
 async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> list[str]:
@@ -148,7 +159,8 @@ async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> l
         if script.number > present:
             await connection.execute(_command(script, extension_schema))
             await connection.execute(
-                "insert into veraz.migration (number, name, digest) values (%s, %s, %s)", [script.number, script.name, script.digest]
+                "insert into veraz.migration (number, name, digest) values (%s, %s, %s)",
+                [script.number, script.name, script.digest],
             )
             done.append(script.name)
     await connection.execute("reset role")
@@ -169,13 +181,15 @@ async def _replay(connection: AsyncConnection[Any], extension_schema: str, *, fo
 
 async def _as_owner(connection: AsyncConnection[Any], extension_schema: str) -> None:
     await connection.execute(sql.SQL("set local role {}").format(sql.Identifier(OWNER)))
-    path = sql.SQL(", ").join([sql.Identifier("veraz"), sql.Identifier(extension_schema), sql.Identifier("pg_temp")])
+    path = sql.SQL(", ").join(
+        [sql.Identifier("veraz"), sql.Identifier(extension_schema), sql.Identifier("pg_temp")]
+    )
     await connection.execute(sql.SQL("set local search_path = {}").format(path))
 
 
 def _command(script: Script, extension_schema: str) -> sql.SQL:
     quoted = '"' + extension_schema.replace('"', '""') + '"'
-    return sql.SQL(cast("LiteralString", script.text.replace("@extschema@", quoted)))
+    return sql.SQL(cast(LiteralString, script.text.replace("@extschema@", quoted)))  # type: ignore[redundant-cast]
 
 
 async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> int:
@@ -185,7 +199,9 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
     """
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
-        schemas = await (await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])).fetchall()
+        schemas = await (
+            await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
+        ).fetchall()
         await _as_owner(connection, str(schemas[0][0]))
         row = await (await connection.execute(statement("schema", "find_space"), [space.name])).fetchone()
         if row is not None:

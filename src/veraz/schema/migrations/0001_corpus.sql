@@ -59,6 +59,7 @@ create table veraz.revision (
     revised_at   date,
     valid_from   date,
     valid_to     date,
+    supersedes   text,
     ingested_at  timestamptz not null default now(),
     retired_at   timestamptz,
     raw_hash     bytea not null check (length(raw_hash) = 32),
@@ -73,6 +74,8 @@ create table veraz.revision (
     check (valid_from is null or valid_to is null or valid_from <= valid_to)
 );
 comment on column veraz.revision.text is 'decoded, NUL-free text as parsed; all offsets are code points into it';
+comment on column veraz.revision.supersedes is 'external id, in the same source, of the document that this one says it replaces';
+create index revision_supersedes on veraz.revision (tenant_id, supersedes) where supersedes is not null;
 comment on column veraz.revision.valid_from is 'as upstream means it; ingested_at/retired_at say when it was current here';
 
 alter table veraz.document
@@ -127,7 +130,7 @@ create index chunk_document on veraz.chunk (tenant_id, document_id) where is_cur
 
 create table veraz.embedding_space (
     space_id       smallint generated always as identity primary key,
-    name           text not null unique check (name ~ '^[a-z0-9][a-z0-9_]{0,40}$'),
+    name           text not null unique check (name ~ '^[a-z0-9][a-z0-9_.-]{0,60}$'),
     provider       text not null,
     model          text not null,
     dimension      integer not null check (dimension between 1 and 4000),

@@ -32,7 +32,7 @@ create table veraz.posting (
 alter table veraz.posting alter column chunk_nos set storage plain, alter column impacts set storage plain;
 comment on table veraz.posting is
     'blocks >= 0: merged, in falling impact; blocks < 0: deltas of single transactions, n < 0 where they take postings away';
-comment on column veraz.posting.impacts is 'saturated term frequency x 14000, rounded: at most 30800 at k1 = 1.2';
+comment on column veraz.posting.impacts is 'saturated term frequency x 13000, rounded: at most 32500 at k1 = 1.5';
 
 create sequence veraz.posting_delta as integer increment by -1 maxvalue -1 minvalue -2147483648 start -1 cycle;
 

@@ -1,7 +1,7 @@
 -- Analysis: one function for documents and questions alike.
 
 -- Text as the parser should see it. Joined words come apart (the parser would keep "and/or" and "end.Next" as one file or
--- host name), a hyphen before a digit is no sign, superscripts stay distinct from digits, invisible characters vanish.
+-- host name, and count a hyphenated word three times), a hyphen before a digit is no sign, superscripts stay distinct from digits, invisible characters vanish.
 create or replace function veraz.searchable(body text) returns text
 language plpgsql immutable parallel safe strict as $$
 begin
@@ -14,7 +14,7 @@ begin
         body := regexp_replace(body, '([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af])', ' \1 ', 'g');
     end if;
     body := regexp_replace(body, '([[:alpha:]])[.]([[:alpha:]])', '\1. \2', 'g');
-    return regexp_replace(translate(body, '/\<>&_', '      '), '([[:alnum:]])-(?=[0-9])', '\1 ', 'g');
+    return regexp_replace(translate(body, '/\<>&_', '      '), '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
 end $$;
 
 -- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021, 120/80, 10^5, 2,5 = 2.5.
@@ -85,11 +85,11 @@ create or replace function veraz.dimension(term bigint) returns integer
 language sql immutable parallel safe strict
 return (1 + (term & 9223372036854775807) % 1000000000)::integer;
 
--- BM25's document side, tf (k1 + 1) / (tf + k1 (1 - b + b length / reference)), k1 = 1.2, b = 0.75.
+-- BM25's document side, tf (k1 + 1) / (tf + k1 (1 - b + b length / reference)), k1 = 1.5, b = 0.75.
 -- Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009, eq. 3.15.
 create or replace function veraz.saturation(tf integer, length integer, reference_length real) returns double precision
 language sql immutable parallel safe strict
-return tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length::double precision / reference_length::double precision));
+return tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * length::double precision / reference_length::double precision));
 
 -- The number of tokens that BM25 counts as a text's length: words that survive the stop list.
 create or replace function veraz.token_length(tsv tsvector) returns integer

@@ -44,7 +44,7 @@ begin
     ), posted as (
         insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
         select tenant_id, analyser, veraz.term(lexeme), delta, sign * count(*), array_agg(chunk_no),
-               array_agg(round(14000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint)
+               array_agg(round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint)
           from moved, unnest(tsv) group by 1, 2, 3
     )
     insert into veraz.lexical_stat (tenant_id, analyser, block, chunks, length, postings)
@@ -67,7 +67,7 @@ begin
     select veraz.current_tenant(), for_analyser, term, i / 640, count(*), array_agg(chunk_no order by i), array_agg(impact order by i)
       from (select term, chunk_no, impact, (row_number() over (partition by term order by impact desc, chunk_no) - 1)::integer as i
               from (select veraz.term(lexeme) as term, chunk_no,
-                           round(14000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint as impact
+                           round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint as impact
                       from veraz.chunk_lexical l join veraz.lexical_epoch e using (tenant_id, analyser), unnest(l.tsv)
                      where l.tenant_id = veraz.current_tenant() and l.analyser = for_analyser and l.is_current) flat) numbered
      group by term, i / 640;

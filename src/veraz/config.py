@@ -1,0 +1,270 @@
+"""Configuration: veraz.toml, VERAZ_* over it, flags over both. Frozen; unknown keys are errors.
+
+Every stage receives its own section and nothing else. An error names the file, variable or flag that a value came from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import platformdirs
+
+from veraz.errors import ConfigError
+
+REFERENCE = "docs/reference/configuration.md"
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    def _between(self, low: float, high: float, *names: str) -> None:
+        for name in names:
+            if not low <= getattr(self, name) <= high:
+                limits = f"at least {low}" if high == float("inf") else f"between {low} and {high}"
+                raise ValueError(f"{name} is {getattr(self, name)}, and must be {limits}")
+
+    def _at_least(self, low: int, *names: str) -> None:
+        self._between(low, float("inf"), *names)
+
+
+class DatabaseConfig(_Section, frozen=True):
+    """`url`: the administrator's; empty for the embedded server. `runtime_url`: the unprivileged login that serves;
+    `pool_size`: the most connections of one process."""
+
+    url: str = ""
+    runtime_url: str = ""
+    pool_size: int = 4
+
+    def __post_init__(self) -> None:
+        self._at_least(1, "pool_size")
+
+
+class EmbedderConfig(_Section, frozen=True):
+    """`name`: local, openai or hub; `options` are the adapter's own."""
+
+    name: str = "local"
+    options: dict[str, Any] = {}
+
+
+class IngestConfig(_Section, frozen=True):
+    """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included."""
+
+    chunk_tokens: int = 320
+
+    def __post_init__(self) -> None:
+        self._at_least(32, "chunk_tokens")
+
+
+class SearchConfig(_Section, frozen=True):
+    """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
+    exact BM25 scores; `fusion` is minmax or rrf, `semantic_weight` the semantic arm's share in it, `rrf_k` the constant of
+    rrf; `ef_search` and `max_scan_tuples` are pgvector's."""
+
+    pool: int = 100
+    rescored: int = 600
+    budget: int = 200_000
+    ef_search: int = 120
+    max_scan_tuples: int = 40_000
+    fusion: Literal["minmax", "rrf"] = "minmax"
+    semantic_weight: float = 0.6
+    rrf_k: int = 60
+
+    def __post_init__(self) -> None:
+        self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")
+        self._between(1, 1000, "ef_search")
+        self._between(0, 1, "semantic_weight")
+
+
+class AnswerConfig(_Section, frozen=True):
+    """`evidence` chunks are read for an answer; `sentences` at most are quoted, from at most `documents` documents; below
+    `threshold` nothing is answered."""
+
+    evidence: int = 8
+    sentences: int = 5
+    documents: int = 3
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._at_least(1, "evidence", "sentences", "documents")
+        self._between(0, 1, "threshold")
+
+
+class Config(_Section, frozen=True):
+    """`home` holds the embedded server and the model cache; empty for the user's data directory. `tenant` and `roles` are
+    the identity that acts."""
+
+    home: str = ""
+    tenant: str = "default"
+    roles: tuple[str, ...] = ("public",)
+    database: DatabaseConfig = DatabaseConfig()
+    embedder: EmbedderConfig = EmbedderConfig()
+    ingest: IngestConfig = IngestConfig()
+    search: SearchConfig = SearchConfig()
+    answer: AnswerConfig = AnswerConfig()
+
+    def __post_init__(self) -> None:
+        if not self.tenant.strip():
+            raise ValueError("tenant is blank")
+        if not self.roles or not all(role.strip() for role in self.roles):
+            raise ValueError("roles must name at least one role, and no blank one")
+
+    @property
+    def home_path(self) -> Path:
+        return (
+            Path(self.home).expanduser()
+            if self.home
+            else Path(platformdirs.user_data_dir("veraz", appauthor=False))
+        )
+
+    @property
+    def model_cache(self) -> Path:
+        return self.home_path / "models"
+
+
+SECTIONS: Mapping[str, type[_Section]] = {
+    "database": DatabaseConfig,
+    "embedder": EmbedderConfig,
+    "ingest": IngestConfig,
+    "search": SearchConfig,
+    "answer": AnswerConfig,
+}
+_KEYS = tuple(name for name in Config.__struct_fields__ if name not in SECTIONS)
+_ALIASES = {"VERAZ_RUNTIME_URL": ("database", "runtime_url")}
+_NOT_KEYS = {"VERAZ_CONFIG", "VERAZ_DEBUG", "VERAZ_SHARED"}
+
+Key = tuple[str, ...]
+
+
+def load(
+    path: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+) -> Config:
+    """Reads the file, then the environment, then `flags` (dotted names to values; None values are ignored).
+
+    Without `path` the file is $VERAZ_CONFIG, else veraz.toml in the working directory if there is one. Raises ConfigError.
+    """
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    origins: dict[Key, str] = {}
+    file = path or _default_file(environ)
+    if file:
+        _take_file(values, origins, file)
+    for name, text in sorted(environ.items()):
+        if name.startswith("VERAZ_") and name not in _NOT_KEYS and text != "":
+            key = _environment_key(name)
+            _put(values, origins, key, _from_text(name, key, text), name)
+    for dotted, value in (flags or {}).items():
+        if value is not None:
+            _put(values, origins, tuple(dotted.split(".")), value, f"--{dotted.split('.')[0]}")
+    return _convert(values, origins)
+
+
+def _default_file(environ: Mapping[str, str]) -> Path | None:
+    if named := environ.get("VERAZ_CONFIG"):
+        return Path(named).expanduser()
+    here = Path("veraz.toml")
+    return here if here.is_file() else None
+
+
+def _take_file(values: dict[str, Any], origins: dict[Key, str], path: Path) -> None:
+    for name, value in _read_file(path).items():
+        if name not in SECTIONS:
+            _check_known(name, _KEYS + tuple(SECTIONS), f"{path}: unknown key {name!r}")
+            _put(values, origins, (name,), value, f"{path}: {name}")
+        elif not isinstance(value, dict):
+            raise ConfigError(
+                f"{path}: {name} is a section, not a value", fix=f"write [{name}] and its keys below it"
+            )
+        else:
+            for key, inner in value.items():
+                known = SECTIONS[name].__struct_fields__
+                _check_known(key, known, f"{path}: unknown key {key!r} in [{name}]")
+                _put(values, origins, (name, key), inner, f"{path}: {name}.{key}")
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"{path}: no such configuration file", fix="check --config or VERAZ_CONFIG"
+        ) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", fix="mend the file; it must be TOML in UTF-8") from error
+
+
+def _check_known(name: str, known: Sequence[str], what: str) -> None:
+    if name in known:
+        return
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise ConfigError(what, fix=f"{meant}known: {', '.join(known)}")
+
+
+def _environment_key(name: str) -> Key:
+    if name in _ALIASES:
+        return _ALIASES[name]
+    plain = name.removeprefix("VERAZ_").lower()
+    if plain in _KEYS:
+        return (plain,)
+    section, _, key = plain.partition("_")
+    if section in SECTIONS and key in SECTIONS[section].__struct_fields__:
+        return section, key
+    known = variables()
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise ConfigError(f"{name}: unknown variable", fix=f"{meant}unset it, or use one of: {', '.join(known)}")
+
+
+def variables() -> tuple[str, ...]:
+    """Every environment variable that sets a key."""
+    inner = [
+        f"VERAZ_{s}_{key}".upper() for s, section in SECTIONS.items() for key in section.__struct_fields__
+    ]
+    return tuple(sorted([*(f"VERAZ_{key}".upper() for key in _KEYS), *_ALIASES, *inner]))
+
+
+def _from_text(name: str, key: Key, text: str) -> Any:
+    if key != ("embedder", "options"):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ConfigError(
+            f"{name}: not valid JSON: {error}", fix='write a JSON object: {"batch": 16}'
+        ) from error
+
+
+def _put(values: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, origin: str) -> None:
+    *parents, last = key
+    for parent in parents:
+        values = values.setdefault(parent, {})
+    values[last] = _split(value) if last == "roles" and isinstance(value, str) else value
+    origins[key] = origin
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _convert(values: dict[str, Any], origins: Mapping[Key, str]) -> Config:
+    try:
+        return msgspec.convert(values, Config, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at `$")
+        key = tuple(part for part in re.split(r"[.\[`]", place) if part)
+        origin = _origin(key, what, origins)
+        raise ConfigError(f"{origin}: {what}", fix=f"see {REFERENCE}") from error
+
+
+def _origin(key: Key, what: str, origins: Mapping[Key, str]) -> str:
+    """Where the value at `key` came from. A section's own check names the key in its message only."""
+    named = (*key, what.split(" ")[0])
+    for candidate in (key[:2], key[:1], named):
+        if candidate in origins:
+            return origins[candidate]
+    return "configuration"

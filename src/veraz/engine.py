@@ -1,0 +1,828 @@
+"""The story of Veraz, and the page to read first.
+
+    ingest   discover ─ parse ─ chunk ─ embed ─ one transaction per revision
+    search   embed the question ─ both arms inside PostgreSQL ─ fuse ─ read the hits ─ trace
+    ask      route ─ search ─ select sentences ─ sufficiency ─ conflicts ─ validate ─ outcome, citations, trace
+
+This module composes the stages, which never import each other. `AsyncVeraz` is written by hand; the synchronous `Veraz` is
+generated from it (sync.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal
+from uuid import uuid4
+
+import msgspec
+import psycopg
+
+from veraz import __version__
+from veraz.answer import store as answer_store
+from veraz.answer.pipeline import Draft, Evidence, compose
+from veraz.answer.words import content_terms
+from veraz.config import Config, load
+from veraz.db.embedded import EmbeddedServer
+from veraz.db.session import Connection, Database, redact
+from veraz.errors import ConfigError, DatabaseError, ItemError, UsageError
+from veraz.evaluation.dataset import Dataset, load_dataset
+from veraz.evaluation.pipeline import evaluate as run_evaluation
+from veraz.evaluation.report import read_baseline, write_report
+from veraz.ingest import discover as discovery
+from veraz.ingest import store as ingest_store
+from veraz.ingest.chunk import CHUNKER
+from veraz.ingest.pipeline import Ingest, Progress
+from veraz.ingest.plan import Overrides, analyser_for
+from veraz.nouns.answer import Answer, Route, Superseded
+from veraz.nouns.corpus import Identity, IngestReport, RawItem, SourceSettings
+from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
+from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.shown import Shown
+from veraz.nouns.trace import Trace
+from veraz.ops import store as ops_store
+from veraz.ops.show import show_document
+from veraz.providers.embedders.registry import open_embedder
+from veraz.providers.langid import LocalDetector
+from veraz.providers.ports import Embedder, LanguageDetector
+from veraz.query.route import route
+from veraz.schema.apply import (
+    Applied,
+    apply_schema,
+    ensure_space,
+    installed_version,
+    latest_version,
+    replay_digest,
+)
+from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
+from veraz.search.store import Filters
+from veraz.traces import store as traces
+
+Report = Callable[[str], None]
+"""Called with one line when something slow begins: a server starts, a model is prepared."""
+ModelProgress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of health: `fix` says what to do when it is not ok."""
+
+    check: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    database: Mapping[str, Any]
+    schema_version: int
+    spaces: tuple[Mapping[str, Any], ...]
+    counts: ops_store.Counts
+    lexical: tuple[ops_store.LexicalState, ...]
+    health: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """`runtime_url` is given when this run made the unprivileged login: keep it, it is not stored on another server."""
+
+    schema_version: int
+    migrations: tuple[str, ...]
+    replayed: bool
+    space: str
+    tenant: str
+    runtime_url: str | None
+
+
+class AsyncVeraz:
+    """An open database and the identity that acts on it. Use as an async context manager, or call `close`."""
+
+    def __init__(
+        self, config: Config, database: Database, report: Report, model_progress: ModelProgress | None
+    ) -> None:
+        self.config = config
+        self._database = database
+        self._report = report
+        self._model_progress = model_progress
+        self._embedder: Embedder | None = None
+        self._detector: LanguageDetector | None = None
+        self._identity: Identity | None = None
+        self._space: ops_store.Space | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        database: str | None = None,
+        *,
+        config: Config | None = None,
+        report: Report | None = None,
+        model_progress: ModelProgress | None = None,
+    ) -> AsyncVeraz:
+        """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
+        upgraded on the way. Raises DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
+        config = config or load(flags={"database.url": database})
+        say = report or (lambda _: None)
+        url = database or config.database.url
+        if not url:
+            url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
+        veraz = cls(config, await Database.open(url, max_size=config.database.pool_size), say, model_progress)
+        try:
+            await veraz._check_schema(embedded=not (database or config.database.url))
+        except BaseException:
+            await veraz.close()
+            raise
+        return veraz
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    async def __aenter__(self) -> AsyncVeraz:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- set-up
+
+    async def init(self, *, renew_runtime_login: bool = False) -> Initialised:
+        """Creates or upgrades schema, roles, embedding space and tenant. Safe to repeat and to run twice at once."""
+        applied, space = await self._install(renew=renew_runtime_login)
+        url = _runtime_url(self._database.url, applied.runtime_password) if applied.runtime_password else None
+        return Initialised(
+            applied.version, applied.migrations, applied.replayed, space, self.config.tenant, url
+        )
+
+    async def _install(self, *, renew: bool = False) -> tuple[Applied, str]:
+        embedder = await self._open_embedder()
+        async with self._database.administration() as connection:
+            applied = await apply_schema(connection, renew_runtime_password=renew)
+            async with connection.transaction():
+                await ensure_space(connection, embedder.space)
+        await self._database.refresh_capabilities()
+        async with self._database.maintenance() as connection:
+            await ingest_store.create_tenant(connection, self.config.tenant)
+        return applied, embedder.space.name
+
+    async def _check_schema(self, *, embedded: bool) -> None:
+        async with self._database.administration() as connection:
+            installed = await installed_version(connection)
+        wanted = (latest_version(), replay_digest())
+        if installed == wanted:
+            return
+        if embedded:
+            self._report("preparing the database")
+            await self._install()
+
+    async def _installed(self) -> None:
+        async with self._database.administration() as connection:
+            installed = await installed_version(connection)
+        if installed is None or installed[0] < latest_version():
+            raise DatabaseError(
+                f"the database at {redact(self._database.url)} has no Veraz schema of this version",
+                fix="veraz init --database URL (as an administrator)",
+            )
+
+    async def identity(self) -> Identity:
+        """The configured tenant and roles. Raises UsageError for a tenant that does not exist."""
+        if self._identity is None:
+            await self._installed()
+            async with self._database.maintenance() as connection:
+                tenant_id = await ingest_store.find_tenant(connection, self.config.tenant)
+            if tenant_id is None:
+                raise UsageError(
+                    f"no tenant {self.config.tenant!r}",
+                    fix="check --tenant, or make it with: veraz tenant add",
+                )
+            self._identity = Identity(tenant_id, self.config.tenant, tuple(self.config.roles))
+        return self._identity
+
+    # --- ingest
+
+    async def ingest(
+        self,
+        paths: Sequence[str],
+        *,
+        source: str,
+        name: str | None = None,
+        license: str | None = None,
+        authority: int | None = None,
+        base_url: str | None = None,
+        jurisdiction: str | None = None,
+        lang: str | None = None,
+        acl: Sequence[str] | None = None,
+        revised_at: date | None = None,
+        supersedes: str | None = None,
+        stdin: BinaryIO | None = None,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
+        _check_source(settings)
+        overrides = Overrides(
+            lang=lang, revised_at=revised_at, acl=tuple(acl) if acl else None, supersedes=supersedes
+        )
+        items = discovery.discover(list(paths), stdin=stdin)
+        return await self._ingest(await self.identity(), items, settings, overrides, progress)
+
+    async def _ingest(
+        self,
+        identity: Identity,
+        items: Iterator[RawItem | ItemError],
+        settings: SourceSettings,
+        overrides: Overrides,
+        progress: Progress | None,
+    ) -> IngestReport:
+        space = await self.space()
+        run = Ingest(
+            self._database,
+            identity,
+            await self._open_embedder(),
+            space.space_id,
+            source=settings,
+            overrides=overrides,
+            detector=self._open_detector(),
+            chunk_tokens=self.config.ingest.chunk_tokens,
+            progress=progress,
+        )
+        report = await run.run(items)
+        if report.documents >= 200:
+            await self._analyze()
+        return report
+
+    async def _analyze(self) -> None:
+        """Fresh planner statistics after a bulk load; left to autovacuum where this login may not."""
+        try:
+            async with self._database.administration() as connection, connection.transaction():
+                await connection.execute("set local role veraz_owner")
+                for table in (
+                    "document",
+                    "revision",
+                    "chunk",
+                    "chunk_lexical",
+                    "posting",
+                    f"embedding_{(await self.space()).space_id}",
+                ):
+                    await connection.execute(
+                        psycopg.sql.SQL("analyze veraz.{}").format(psycopg.sql.Identifier(table))
+                    )
+        except psycopg.errors.InsufficientPrivilege:
+            pass
+
+    async def delete(self, external_id: str, *, source: str) -> bool:
+        """Hides a document from the next query on. False where there is none."""
+        async with self._database.transaction(await self.identity(), "write") as connection:
+            return await ingest_store.delete_document(connection, source, external_id) is not None
+
+    async def merge_index(self) -> Mapping[str, int]:
+        """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
+        merged = {}
+        async with self._database.transaction(await self.identity(), "write") as connection:
+            for entry in await ingest_store.pending_postings(connection):
+                merged[entry.analyser] = await ingest_store.merge_postings(connection, entry.analyser)
+        return merged
+
+    # --- search
+
+    async def search(
+        self,
+        question: str,
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        lang: str = "auto",
+        filters: Filters | None = None,
+        fusion: Literal["minmax", "rrf"] | None = None,
+        exact: bool = False,
+        explain: bool = False,
+        trace: bool = True,
+    ) -> SearchResult:
+        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
+        run = await self._search(
+            await self.identity(), question, k, mode, lang, filters, fusion, exact, explain
+        )
+        if trace:
+            await self._keep_search(run.result)
+        return run.result
+
+    async def _search(
+        self,
+        identity: Identity,
+        question: str,
+        k: int,
+        mode: Mode,
+        lang: str,
+        filters: Filters | None,
+        fusion: str | None,
+        exact: bool,
+        explain: bool,
+    ) -> SearchRun:
+        if k < 1:
+            raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
+        spoken = await self._question_lang(identity, question, lang)
+        request = SearchRequest(
+            question=question,
+            lang=spoken,
+            analyser=analyser_for(spoken),
+            mode=mode,
+            k=k,
+            filters=filters or Filters(),
+            fusion=fusion,
+            exact=exact,
+            explain=explain,
+        )
+        embedder = None if mode == "lexical" else await self._open_embedder()
+        space = None if mode == "lexical" else await self.space()
+        return await run_search(
+            self._database, identity, embedder, space.space_id if space else None, self.config.search, request
+        )
+
+    async def _question_lang(self, identity: Identity, question: str, lang: str) -> str:
+        """The question's language: stated, or the corpus's only one, or detected, or the corpus's most frequent one."""
+        if lang not in ("auto", "any"):
+            return lang
+        async with self._database.transaction(identity) as connection:
+            present = await ops_store.analysers(connection)
+        if len(present) <= 1:
+            return present[0] if present else "en"
+        return self._open_detector().detect(question) or present[0]
+
+    async def _keep_search(self, result: SearchResult) -> None:
+        async with self._database.transaction(await self.identity(), "read") as connection:
+            await traces.insert(
+                connection, result.trace_id, "search", result.question, result.outcome, _search_record(result)
+            )
+
+    async def show(
+        self, external_id: str, *, source: str | None = None, revision: int | None = None
+    ) -> Shown:
+        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision."""
+        async with self._database.transaction(await self.identity()) as connection:
+            return await show_document(connection, external_id, source, revision)
+
+    # --- answers
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        lang: str = "auto",
+        filters: Filters | None = None,
+        k: int | None = None,
+        mode: Mode = "hybrid",
+    ) -> Answer:
+        """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
+        message of a route, before anything is searched. All four are values and leave a trace."""
+        identity, timer = await self.identity(), Timer()
+        with timer.stage("route"):
+            routed = route(question, None if lang in ("auto", "any") else lang)
+        if routed is not None:
+            answer = _routed(question, routed, identity, timer, self.config.answer.threshold)
+            await self._keep_answer(identity, answer, {})
+            return answer
+        with timer.stage("search"):
+            evidence = k or self.config.answer.evidence
+            run = await self._search(identity, question, evidence, mode, lang, filters, None, False, False)
+        with timer.stage("evidence"):
+            gathered = await self._gather(identity, question, run)
+        with timer.stage("compose"):
+            draft = await compose(
+                gathered, await self._open_embedder(), self.config.answer, self.config.answer.threshold
+            )
+        with timer.stage("supersession"):
+            superseded = await self._replaced(identity, draft, run)
+        answer = _answer(question, draft, run, superseded, identity, timer, self.config.answer.threshold)
+        await self._keep_answer(identity, answer, {"signals": draft.signals, **_search_record(run.result)})
+        return answer
+
+    async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
+        result = run.result
+        words = list(content_terms(question, result.lang))
+        revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
+        async with self._database.transaction(identity) as connection:
+            weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))
+            texts = await answer_store.revision_texts(connection, sorted(revisions))
+        tops = {arm: tuple(c.chunk_id for c in candidates) for arm, candidates in run.arms.items()}
+        return Evidence(
+            question=question,
+            lang=result.lang,
+            hits=result.hits,
+            texts=texts,
+            words=weights,
+            vector=run.vector,
+            dense_pool=tuple(c.score for c in run.arms.get("semantic", ())),
+            lexical_top=tops.get("lexical", ()),
+            semantic_top=tops.get("semantic", ()),
+        )
+
+    async def _replaced(self, identity: Identity, draft: Draft, run: SearchRun) -> tuple[Superseded, ...]:
+        """What the cited documents replaced, so that a reader learns that guidance changed."""
+        cited = {(c.source, c.external_id) for c in draft.citations}
+        ids = {
+            h.document.document_id
+            for h in run.result.hits
+            if (h.document.source, h.document.external_id) in cited
+        }
+        if not ids:
+            return ()
+        async with self._database.transaction(identity) as connection:
+            return await answer_store.replaced_documents(connection, sorted(i for i in ids if i))
+
+    async def _keep_answer(self, identity: Identity, answer: Answer, search: Mapping[str, Any]) -> None:
+        record = {**search, **_answer_record(answer)}
+        async with self._database.transaction(identity) as connection:
+            await traces.insert(connection, answer.trace_id, "ask", answer.question, answer.outcome, record)
+
+    # --- evaluation
+
+    async def evaluate(
+        self,
+        folder: Path,
+        *,
+        source: str | None = None,
+        qrels: Path | None = None,
+        ks: Sequence[int] = (5, 10, 20, 100),
+        modes: Sequence[Mode] = ("hybrid",),
+        gates: Sequence[str] = (),
+        out: Path | None = None,
+        trec_run: Path | None = None,
+        baseline: Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        ingest_progress: Progress | None = None,
+    ) -> tuple[EvalReport, ...]:
+        """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
+        own; one without is evaluated on what is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`."""
+        dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
+        earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
+        identity = (
+            await self._evaluation_tenant(dataset, ingest_progress)
+            if dataset.corpus_path
+            else await self.identity()
+        )
+        filters = Filters(sources=(source,) if source and not dataset.corpus_path else None)
+        reports = []
+        for mode in modes:
+            report = await run_evaluation(
+                dataset,
+                partial(self._ranked_query, identity, filters, mode),
+                ks=ks,
+                mode=mode,
+                gates=gates,
+                progress=progress,
+                config=await self._evaluation_config(mode, source),
+                readable=await self._readable(identity, dataset, source),
+                baseline=earlier,
+            )
+            suffix = f"-{mode}" if len(modes) > 1 else ""
+            report = write_report(
+                report,
+                out=out.with_name(out.name + suffix) if out else None,
+                trec_run=trec_run.with_name(trec_run.stem + suffix + trec_run.suffix) if trec_run else None,
+            )
+            await self._keep_run(identity, report)
+            reports.append(report)
+        return tuple(reports)
+
+    async def _evaluation_tenant(self, dataset: Dataset, progress: Progress | None) -> Identity:
+        assert dataset.corpus_path is not None
+        slug = f"eval-{_slug(dataset.name)}-{dataset.fingerprint[:8]}"
+        identity = await self.ensure_tenant(slug)
+        items = discovery.discover([str(dataset.corpus_path)])
+        report = await self._ingest(identity, items, SourceSettings("corpus"), Overrides(), progress)
+        if report.failed:
+            first = report.errors[0]
+            raise ItemError(
+                f"{report.failed} documents of the corpus failed; the first: {first.reason}",
+                path=first.path,
+                external_id=first.external_id,
+                stage=first.stage,
+            )
+        return identity
+
+    async def ensure_tenant(self, slug: str) -> Identity:
+        """The tenant called `slug`, made when it does not exist, with the configured roles."""
+        await self._installed()
+        async with self._database.maintenance() as connection:
+            await ingest_store.create_tenant(connection, slug)
+            tenant_id = await ingest_store.find_tenant(connection, slug)
+        assert tenant_id is not None
+        return Identity(tenant_id, slug, tuple(self.config.roles))
+
+    async def _ranked_query(
+        self, identity: Identity, filters: Filters, mode: Mode, question: str
+    ) -> RankedQuery:
+        """All fused candidates, so that a document's best chunk decides its place and the pool is the one that search uses."""
+        run = await self._search(
+            identity, question, 2 * self.config.search.pool, mode, "auto", filters, None, False, False
+        )
+        return RankedQuery(
+            ranked=tuple(
+                RankedItem(h.document.external_id, h.score, str(h.chunk_id)) for h in run.result.hits
+            ),
+            timings_ms=run.result.timings_ms,
+            empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),
+            outcome=run.result.outcome,
+        )
+
+    async def _evaluation_config(self, mode: Mode, source: str | None) -> dict[str, Any]:
+        space = await self.space()
+        return {
+            "search": msgspec.to_builtins(self.config.search),
+            "chunk_tokens": self.config.ingest.chunk_tokens,
+            "chunker": CHUNKER,
+            "space": space.spec.name,
+            "fingerprint": space.spec.fingerprint,
+            "source": source,
+            "mode": mode,
+            "veraz": __version__,
+        }
+
+    async def _readable(self, identity: Identity, dataset: Dataset, source: str | None) -> frozenset[str]:
+        async with self._database.transaction(identity) as connection:
+            return await ops_store.readable_documents(
+                connection, sorted(dataset.relevant()), source if not dataset.corpus_path else None
+            )
+
+    async def _keep_run(self, identity: Identity, report: EvalReport) -> None:
+        async with self._database.transaction(identity, "write") as connection:
+            await ops_store.insert_run(connection, report)
+
+    # --- explanation
+
+    async def trace(self, trace_id: str) -> Trace:
+        """A stored trace by its id, or a unique beginning of it."""
+        async with self._database.transaction(await self.identity()) as connection:
+            return await traces.find(connection, trace_id)
+
+    async def explain_trace(self, trace_id: str) -> Mapping[str, Any]:
+        """The stored trace with the live text of what it cites, under the caller's own rights; or that it is gone."""
+        async with self._database.transaction(await self.identity()) as connection:
+            found = await traces.find(connection, trace_id)
+            live = await traces.live_quotes(connection, found)
+        record = dict(found.record)
+        for citation in record.get("citations", ()):
+            text = live.get(
+                (
+                    citation["source"],
+                    citation["external_id"],
+                    citation["revision"],
+                    citation["start"],
+                    citation["end"],
+                )
+            )
+            citation["quote"], citation["available"] = text, text is not None
+        return {
+            "trace_id": str(found.trace_id),
+            "kind": found.kind,
+            "created_at": found.created_at.isoformat(),
+            "roles": list(found.roles),
+            "tenant": self.config.tenant,
+            "question": found.question,
+            "outcome": found.outcome,
+            **record,
+        }
+
+    # --- looking after it
+
+    async def status(self) -> Status:
+        await self._installed()
+        async with self._database.maintenance() as connection:
+            counted = await ops_store.counts(connection)
+            spaces = await ops_store.spaces(connection)
+            lexical = await ops_store.lexical_state(connection)
+            health = await self._health(connection, lexical)
+        capabilities = self._database.capabilities
+        return Status(
+            version=__version__,
+            database={
+                "embedded": not self.config.database.url,
+                "server_version": capabilities.server_version,
+                "pgvector": capabilities.pgvector,
+                "url": redact(self._database.url),
+                "roles": {"runtime": "veraz_app", "owner": "veraz_owner", "maintenance": "veraz_ops"},
+            },
+            schema_version=latest_version(),
+            spaces=tuple(
+                {
+                    "name": s.spec.name,
+                    "model": s.spec.model,
+                    "dimension": s.spec.dimension,
+                    "active": s.is_active,
+                }
+                for s in spaces
+            ),
+            counts=counted,
+            lexical=lexical,
+            health=health,
+        )
+
+    async def _health(
+        self, connection: Connection, lexical: Sequence[ops_store.LexicalState]
+    ) -> tuple[Check, ...]:
+        broken = await ops_store.invalid_indexes(connection)
+        dead = await ops_store.dead_rows(connection)
+        heavy = [s for s in lexical if s.delta > max(50_000, s.merged)]
+        return (
+            Check(
+                "indexes",
+                not broken,
+                ", ".join(broken) or "all valid",
+                "veraz index build" if broken else None,
+            ),
+            Check(
+                "lexical deltas",
+                not heavy,
+                ", ".join(f"{s.tenant}/{s.analyser}: {s.delta:,}" for s in heavy) or "merged",
+                "veraz index build" if heavy else None,
+            ),
+            Check(
+                "vacuum",
+                not dead,
+                ", ".join(f"{row[0]}: {row[2]:,} dead rows" for row in dead) or "no bloat",
+                "vacuum analyze, or let autovacuum run" if dead else None,
+            ),
+        )
+
+    async def space(self) -> ops_store.Space:
+        """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
+        never compared."""
+        if self._space is None:
+            await self._installed()
+            async with self._database.maintenance() as connection:
+                active = next((s for s in await ops_store.spaces(connection) if s.is_active), None)
+            if active is None:
+                raise DatabaseError("no embedding space is active", fix="veraz init")
+            configured = (await self._open_embedder()).space
+            if configured != active.spec:
+                raise ConfigError(
+                    f"the corpus is embedded with {active.spec.model} ({active.spec.name}, {active.spec.fingerprint[:12]}), "
+                    f"but the configuration names {configured.model} ({configured.name}, {configured.fingerprint[:12]})",
+                    fix="set [embedder] back, or embed everything again with the other model: veraz space add, then backfill",
+                )
+            self._space = active
+        return self._space
+
+    async def _open_embedder(self) -> Embedder:
+        if self._embedder is None:
+            settings = self.config.embedder
+            self._embedder = await asyncio.to_thread(
+                open_embedder,
+                settings.name,
+                cache=self.config.model_cache,
+                options=settings.options,
+                progress=self._model_progress,
+            )
+        return self._embedder
+
+    def _open_detector(self) -> LanguageDetector:
+        if self._detector is None:
+            self._detector = LocalDetector()
+        return self._detector
+
+
+def _routed(question: str, routed: Route, identity: Identity, timer: Timer, threshold: float) -> Answer:
+    return Answer(
+        trace_id=uuid4(),
+        outcome="routed",
+        question=question,
+        answer=routed.message,
+        claims=(),
+        citations=(),
+        conflicts=(),
+        superseded=(),
+        route=routed,
+        reason=None,
+        dropped=(),
+        uncertain=False,
+        access={"tenant": identity.tenant, "roles": list(identity.roles)},
+        sufficiency=None,
+        threshold=threshold,
+        standalone_question=question,
+        sub_questions=(),
+        usage={"generator": "none"},
+        timings_ms=timer.finish(),
+    )
+
+
+def _answer(
+    question: str,
+    draft: Draft,
+    run: SearchRun,
+    superseded: tuple[Superseded, ...],
+    identity: Identity,
+    timer: Timer,
+    threshold: float,
+) -> Answer:
+    return Answer(
+        trace_id=uuid4(),
+        outcome=draft.outcome,
+        question=question,
+        answer=draft.text,
+        claims=draft.claims,
+        citations=draft.citations,
+        conflicts=draft.conflicts,
+        superseded=superseded,
+        route=None,
+        reason=draft.reason,
+        dropped=draft.dropped,
+        uncertain=draft.uncertain,
+        access={"tenant": identity.tenant, "roles": list(identity.roles)},
+        sufficiency=round(draft.sufficiency, 4),
+        threshold=threshold,
+        standalone_question=question,
+        sub_questions=(),
+        usage={"generator": "extractive", "evidence": len(run.result.hits)},
+        timings_ms=timer.finish(),
+        lang=run.result.lang,
+        notes=run.result.notes,
+    )
+
+
+def _search_record(result: SearchResult) -> dict[str, Any]:
+    hits = [
+        {
+            "rank": h.rank,
+            "score": h.score,
+            "chunk_id": h.chunk_id,
+            "source": h.document.source,
+            "external_id": h.document.external_id,
+            "revision": h.document.revision,
+            "ord": h.ord,
+            "start": h.start,
+            "end": h.end,
+            "lexical": h.lexical,
+            "semantic": h.semantic,
+        }
+        for h in result.hits
+    ]
+    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "notes")
+    return {**{name: getattr(result, name) for name in kept}, "hits": hits}
+
+
+_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title"}
+
+
+def _answer_record(answer: Answer) -> dict[str, Any]:
+    """The answer without the text of documents: claims and sides keep their citations, citations their offsets."""
+    citations = [
+        {k: v for k, v in msgspec.to_builtins(c).items() if k not in _TEXT_OF_DOCUMENTS}
+        for c in answer.citations
+    ]
+    return {
+        "outcome": answer.outcome,
+        "route": answer.route,
+        "reason": answer.reason,
+        "claims": [{"citations": c.citations, "support": c.support} for c in answer.claims],
+        "citations": citations,
+        "conflicts": [{"topic": c.topic, "sides": [s.citations for s in c.sides]} for c in answer.conflicts],
+        "superseded": [
+            {"external_id": s.external_id, "source": s.source, "superseded_by": s.superseded_by}
+            for s in answer.superseded
+        ],
+        "dropped": [{"why": d.why} for d in answer.dropped],
+        "uncertain": answer.uncertain,
+        "sufficiency": answer.sufficiency,
+        "threshold": answer.threshold,
+        "access": answer.access,
+        "usage": answer.usage,
+        "answer_timings_ms": answer.timings_ms,
+    }
+
+
+def _check_source(settings: SourceSettings) -> None:
+    if settings.authority is not None and not 1 <= settings.authority <= 5:
+        raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
+    allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
+    if (
+        not settings.slug
+        or not set(settings.slug) <= allowed
+        or settings.slug[0] in "_.-"
+        or len(settings.slug) > 63
+    ):
+        raise UsageError(
+            f"source {settings.slug!r} is not a slug",
+            fix="use lower-case letters, digits, '-', '_' and '.', at most 63: --source nih",
+        )
+
+
+def _runtime_url(url: str, password: str) -> str:
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    host, port, name = (
+        parts.get("host") or "localhost",
+        parts.get("port") or 5432,
+        parts.get("dbname") or "postgres",
+    )
+    return f"postgresql://veraz_app:{password}@{host}:{port}/{name}"
+
+
+def _slug(name: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+    return kept[:40] or "set"

@@ -1,0 +1,417 @@
+"""Ingest, as three steps that run side by side: prepare (parse, chunk, skip the unchanged), embed, write.
+
+No transaction is open while a parser or a model works. A document is written by one transaction, so stopping at any moment
+leaves whole revisions only, and running again continues where the last commit was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+
+from veraz.db.session import Database
+from veraz.errors import ItemError, MalformedResponse, VerazError
+from veraz.ingest import plan, store
+from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.nouns.corpus import (
+    Chunk,
+    Identity,
+    IngestReport,
+    ItemFailure,
+    ParsedDocument,
+    RawItem,
+    SourceSettings,
+    Vectors,
+)
+from veraz.providers.parsers import parser_for
+from veraz.providers.ports import Embedder, LanguageDetector
+
+WINDOW_CHUNKS = 384
+"""Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
+WINDOW_ITEMS = 64
+MERGE_EVERY = 256
+"""Documents between two looks at the size of the posting deltas."""
+
+Progress = Callable[["Tally"], None]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts so far; the one object that changes during a run."""
+
+    seen: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: list[ItemFailure] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    embedding_seconds: float = 0.0
+
+    def report(self) -> IngestReport:
+        names = (
+            "new",
+            "changed",
+            "unchanged",
+            "superseded",
+            "deleted",
+            "documents",
+            "chunks",
+            "embedded",
+            "reused",
+        )
+        return IngestReport(
+            **{name: self.counts[name] for name in names},
+            failed=len(self.errors),
+            seconds=round(time.perf_counter() - self.started, 3),
+            errors=tuple(self.errors),
+            warnings=tuple(self.warnings),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that needs writing, its chunks cut; `expected` is the revision that was current when the work started."""
+
+    item: RawItem
+    document: ParsedDocument
+    lang: str
+    chunks: tuple[Chunk, ...]
+    hashes: tuple[bytes, ...]
+    raw_hash: bytes
+    expected: UUID | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    prepared: Prepared
+    vectors: Vectors
+    fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
+
+
+class Ingest:
+    """One run into one source. Build it, call `run` once."""
+
+    def __init__(
+        self,
+        database: Database,
+        identity: Identity,
+        embedder: Embedder,
+        space_id: int,
+        *,
+        source: SourceSettings,
+        overrides: plan.Overrides,
+        detector: LanguageDetector,
+        chunk_tokens: int,
+        progress: Progress | None = None,
+    ) -> None:
+        self._database = database
+        self._identity = identity
+        self._embedder = embedder
+        self._space_id = space_id
+        self._settings = source
+        self._overrides = overrides
+        self._detector = detector
+        self._limit = min(chunk_tokens, embedder.space.max_tokens)
+        self._progress = progress or (lambda _: None)
+        self._vectors: dict[bytes, Vectors] = {}
+        self._versions = {"chunker": CHUNKER, "tokens": str(self._limit)}
+        self.tally = Tally()
+
+    async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:
+        """Takes every item or says why not. Raises what stops the whole run: a lost server, a provider that stays away."""
+        async with self._database.transaction(self._identity, "write") as connection:
+            self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
+        prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
+        embedded: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=256)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._prepare_all(items, prepared))
+                group.create_task(self._embed_all(prepared, embedded))
+                group.create_task(self._write_all(embedded))
+        except* (VerazError, psycopg.Error) as errors:
+            raise _first(errors) from None
+        await self._merge(final=True)
+        return self.tally.report()
+
+    # --- prepare
+
+    async def _prepare_all(
+        self, items: Iterator[RawItem | ItemError], out: asyncio.Queue[list[Prepared] | None]
+    ) -> None:
+        window: list[Prepared] = []
+        async for batch in _batches(items):
+            raws = [entry for entry in batch if isinstance(entry, RawItem)]
+            for entry in batch:
+                if isinstance(entry, ItemError):
+                    self._fail(entry)
+            window += await self._prepare(raws)
+            if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
+                await out.put(window)
+                window = []
+        await out.put(window)
+        await out.put(None)
+
+    async def _prepare(self, items: Sequence[RawItem]) -> list[Prepared]:
+        async with self._database.transaction(self._identity, "write") as connection:
+            known = await store.known_documents(
+                connection, self._source.source_id, [i.external_id for i in items]
+            )
+        changed = []
+        for item in items:
+            stored = known.get(item.external_id)
+            digest = plan.raw_hash(item, self._overrides, self._versions)
+            if stored is not None and stored.raw_hash == digest and not stored.deleted:
+                await self._keep(item, stored)
+            else:
+                changed.append((item, digest, stored))
+        return await asyncio.to_thread(self._parse_all, changed)
+
+    async def _keep(self, item: RawItem, stored: store.KnownDocument) -> None:
+        acl = self._overrides.acl or _record_acl(item)
+        if acl is not None and tuple(acl) != stored.acl:
+            async with self._database.transaction(self._identity, "write") as connection:
+                await store.update_access(connection, stored.document_id, acl)
+            self._count("changed")
+        else:
+            self._count("unchanged")
+
+    def _parse_all(
+        self, changed: Sequence[tuple[RawItem, bytes, store.KnownDocument | None]]
+    ) -> list[Prepared]:
+        prepared = []
+        for item, digest, stored in changed:
+            try:
+                prepared.append(self._parse(item, digest, stored))
+            except ItemError as error:
+                self._fail(error)
+        return prepared
+
+    def _parse(self, item: RawItem, digest: bytes, stored: store.KnownDocument | None) -> Prepared:
+        document = self._overrides.apply(parser_for(item).parse(item))
+        self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
+        lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
+        chunks = chunk_document(
+            document,
+            source_name=document.publisher or self._source.name,
+            limit=self._limit,
+            count_tokens=self._embedder.count_tokens,
+            lang=lang,
+        )
+        if not chunks:
+            raise ItemError(
+                "no content",
+                path=item.path,
+                external_id=item.external_id,
+                stage="chunk",
+                fix="leave the file out",
+            )
+        expected = stored.current_revision_id if stored else None
+        hashes = tuple(map(plan.content_hash, chunks))
+        return Prepared(item, document, lang, chunks, hashes, digest, expected, is_new=expected is None)
+
+    # --- embed
+
+    async def _embed_all(
+        self, source: asyncio.Queue[list[Prepared] | None], out: asyncio.Queue[Embedded | None]
+    ) -> None:
+        while (window := await source.get()) is not None:
+            try:
+                fresh = await self._embed_texts(window)
+            except MalformedResponse:
+                fresh = await self._embed_one_by_one(window)
+            counted: set[bytes] = set()
+            for prepared in window:
+                if all(h in self._vectors for h in prepared.hashes):
+                    vectors = np.stack([self._vectors[h] for h in prepared.hashes])
+                    new = {h for h in prepared.hashes if h in fresh} - counted
+                    counted |= new
+                    await out.put(Embedded(prepared, vectors, len(new)))
+        await out.put(None)
+
+    async def _embed_texts(self, window: Sequence[Prepared]) -> set[bytes]:
+        """Fills the vectors of a window: stored ones are read, equal texts share one call. Returns the hashes embedded now."""
+        texts = {
+            h: c.embedded_text
+            for p in window
+            for h, c in zip(p.hashes, p.chunks, strict=True)
+            if h not in self._vectors
+        }
+        if not texts:
+            return set()
+        async with self._database.transaction(self._identity, "write") as connection:
+            self._vectors |= await store.known_vectors(connection, self._space_id, list(texts))
+        missing = [h for h in texts if h not in self._vectors]
+        if not missing:
+            return set()
+        started = time.perf_counter()
+        batch = await self._embedder.embed([texts[h] for h in missing], "passage")
+        self.tally.embedding_seconds += time.perf_counter() - started
+        self.tally.warnings += [
+            f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
+            for i in batch.truncated
+        ]
+        self._vectors.update(zip(missing, batch.vectors, strict=True))
+        return set(missing)
+
+    async def _embed_one_by_one(self, window: Sequence[Prepared]) -> set[bytes]:
+        """One text that the model cannot embed must not cost its neighbours: find the document and report it."""
+        fresh: set[bytes] = set()
+        failures: list[MalformedResponse] = []
+        for prepared in window:
+            try:
+                fresh |= await self._embed_texts([prepared])
+            except MalformedResponse as error:
+                failures.append(error)
+                item = prepared.item
+                self._fail(
+                    ItemError(
+                        error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix
+                    )
+                )
+        if len(failures) == len(window):
+            raise failures[0]
+        return fresh
+
+    # --- write
+
+    async def _write_all(self, source: asyncio.Queue[Embedded | None]) -> None:
+        written = 0
+        while (embedded := await source.get()) is not None:
+            try:
+                await self._write(embedded)
+            except (psycopg.DataError, psycopg.IntegrityError) as error:
+                item = embedded.prepared.item
+                reason = str(error).splitlines()[0]
+                self._fail(ItemError(reason, path=item.path, external_id=item.external_id, stage="store"))
+            except ItemError as error:
+                self._fail(error)
+            written += 1
+            if written % MERGE_EVERY == 0:
+                await self._merge(final=False)
+
+    async def _write(self, embedded: Embedded) -> None:
+        prepared = embedded.prepared
+        document_id = store.document_key(self._source.source_id, prepared.item.external_id)
+        async with self._database.transaction(self._identity, "write") as connection:
+            await store.lock_document(connection, document_id)
+            state = await store.document_state(connection, document_id)
+            if state.current_revision_id == prepared.expected:
+                revision = store.RevisionToWrite(
+                    source_id=self._source.source_id,
+                    document_id=document_id,
+                    number=state.last_number + 1,
+                    document=prepared.document,
+                    lang=prepared.lang,
+                    analyser=plan.analyser_for(prepared.lang),
+                    raw_hash=prepared.raw_hash,
+                    chunker=CHUNKER,
+                    chunks=prepared.chunks,
+                    hashes=prepared.hashes,
+                    vectors=embedded.vectors,
+                )
+                links = await self._write_checked(connection, revision)
+                self.tally.counts["superseded"] += links
+                stale = False
+            else:
+                stale = True
+        if stale:
+            await self._start_over(prepared)
+            return
+        self.tally.counts["documents"] += 1
+        self.tally.counts["chunks"] += len(prepared.chunks)
+        self.tally.counts["embedded"] += embedded.fresh
+        self.tally.counts["reused"] += len(prepared.chunks) - embedded.fresh
+        self._count("new" if prepared.is_new else "changed")
+
+    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
+        written, links = await store.write_revision(connection, self._space_id, revision)
+        wanted = len(revision.chunks)
+        searchable = 0 if written.is_superseded else wanted
+        if (written.current_chunks, written.lexical_rows, written.vectors) != (searchable, wanted, wanted):
+            raise ItemError(
+                f"wrote {written} of {wanted} chunks; nothing was kept",
+                external_id=revision.document.external_id,
+                stage="store",
+                fix="run `veraz doctor`, then ingest it again",
+            )
+        return links
+
+    async def _start_over(self, prepared: Prepared) -> None:
+        """Another ingest published this document meanwhile. The file is read again, so that the older text cannot win."""
+        item = await asyncio.to_thread(_reread, prepared.item)
+        window = await self._prepare([item])
+        if not window:
+            return
+        await self._embed_texts(window)
+        again = window[0]
+        await self._write(Embedded(again, np.stack([self._vectors[h] for h in again.hashes]), 0))
+
+    # --- shared
+
+    async def _merge(self, *, final: bool) -> None:
+        """Keeps the deltas small beside the merged blocks: geometric, so that the total work stays proportional to the corpus."""
+        async with self._database.transaction(self._identity, "write") as connection:
+            pending = await store.pending_postings(connection)
+        for entry in pending:
+            due = (
+                entry.delta >= max(20_000, entry.merged // 10)
+                if final
+                else entry.delta >= max(100_000, entry.merged)
+            )
+            if entry.delta and (due or (final and entry.merged < 200_000)):
+                async with self._database.transaction(self._identity, "write") as connection:
+                    await store.merge_postings(connection, entry.analyser)
+
+    def _count(self, what: str) -> None:
+        self.tally.seen += 1
+        self.tally.counts[what] += 1
+        self._progress(self.tally)
+
+    def _fail(self, error: ItemError) -> None:
+        self.tally.seen += 1
+        reason = f"{error.reason}; {error.fix}" if error.fix else error.reason
+        self.tally.errors.append(ItemFailure(error.path, error.external_id, error.stage, reason))
+        self._progress(self.tally)
+
+
+async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[RawItem | ItemError]]:
+    def take() -> list[RawItem | ItemError]:
+        batch = []
+        for entry in items:
+            batch.append(entry)
+            if len(batch) == WINDOW_ITEMS:
+                break
+        return batch
+
+    while batch := await asyncio.to_thread(take):
+        yield batch
+
+
+def _record_acl(item: RawItem) -> tuple[str, ...] | None:
+    acl = (item.record or {}).get("acl")
+    return tuple(acl) if isinstance(acl, list) and all(isinstance(a, str) for a in acl) and acl else None
+
+
+def _reread(item: RawItem) -> RawItem:
+    if item.payload is None:
+        return item
+    try:
+        return replace(item, payload=Path(item.path).read_bytes())
+    except OSError:
+        return item
+
+
+def _first(group: BaseExceptionGroup[Any]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,268 @@
+"""What ingest asks of the database: one function per statement, each inside a transaction that db/session.py opened."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import numpy as np
+
+from veraz.db.session import Connection
+from veraz.db.statements import space_statement, statement
+from veraz.nouns.corpus import Chunk, ParsedDocument, SourceSettings, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    source_id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    external_id: str
+    document_id: UUID
+    current_revision_id: UUID | None
+    deleted: bool
+    acl: tuple[str, ...]
+    raw_hash: bytes | None
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState:
+    current_revision_id: UUID | None
+    last_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the transaction sees of a revision before it commits. A document that is already superseded has no current chunks."""
+
+    current_chunks: int
+    lexical_rows: int
+    vectors: int
+    is_superseded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPostings:
+    analyser: str
+    delta: int
+    merged: int
+
+
+def source_key(tenant_id: UUID, slug: str) -> UUID:
+    """Ids are derived from the tenant's random id, so that equal corpora get equal orders whatever the order of ingest."""
+    return uuid.uuid5(tenant_id, f"source/{slug}")
+
+
+def document_key(source_id: UUID, external_id: str) -> UUID:
+    return uuid.uuid5(source_id, f"document/{external_id}")
+
+
+def revision_key(document_id: UUID, number: int) -> UUID:
+    return uuid.uuid5(document_id, f"revision/{number}")
+
+
+def chunk_key(revision_id: UUID, ord: int) -> UUID:
+    return uuid.uuid5(revision_id, f"chunk/{ord}")
+
+
+async def find_tenant(connection: Connection, slug: str) -> UUID | None:
+    row = await (await connection.execute(statement("ingest", "find_tenant"), {"slug": slug})).fetchone()
+    return row[0] if row else None
+
+
+async def create_tenant(connection: Connection, slug: str) -> None:
+    await connection.execute(statement("ingest", "create_tenant"), {"slug": slug})
+
+
+async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceSettings) -> StoredSource:
+    parameters = {
+        "source_id": source_key(tenant_id, source.slug),
+        "slug": source.slug,
+        "name": source.name,
+        "license": source.license,
+        "jurisdiction": source.jurisdiction,
+        "authority": source.authority,
+        "base_url": source.base_url,
+    }
+    row = await (await connection.execute(statement("ingest", "ensure_source"), parameters)).fetchone()
+    assert row is not None
+    return StoredSource(*row)
+
+
+async def known_documents(
+    connection: Connection, source_id: UUID, external_ids: Sequence[str]
+) -> dict[str, KnownDocument]:
+    parameters = {"source_id": source_id, "external_ids": list(external_ids)}
+    rows = await (await connection.execute(statement("ingest", "known_documents"), parameters)).fetchall()
+    return {
+        row[0]: KnownDocument(row[0], row[1], row[2], row[3], tuple(row[4]), row[5], row[6]) for row in rows
+    }
+
+
+async def known_vectors(
+    connection: Connection, space_id: int, hashes: Sequence[bytes]
+) -> dict[bytes, Vectors]:
+    rows = await (
+        await connection.execute(
+            space_statement("ingest", "known_vectors", space_id), {"hashes": list(hashes)}, binary=True
+        )
+    ).fetchall()
+    return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
+
+
+async def lock_document(connection: Connection, document_id: UUID) -> None:
+    await connection.execute(statement("ingest", "lock_document"), {"document_id": document_id})
+
+
+async def document_state(connection: Connection, document_id: UUID) -> DocumentState:
+    row = await (
+        await connection.execute(statement("ingest", "document_state"), {"document_id": document_id})
+    ).fetchone()
+    return DocumentState(*row) if row else DocumentState(None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionToWrite:
+    """Everything that one transaction writes. `vectors`: one row per chunk, in order."""
+
+    source_id: UUID
+    document_id: UUID
+    number: int
+    document: ParsedDocument
+    lang: str
+    analyser: str
+    raw_hash: bytes
+    chunker: str
+    chunks: tuple[Chunk, ...]
+    hashes: tuple[bytes, ...]
+    vectors: Vectors
+
+    @property
+    def revision_id(self) -> UUID:
+        return revision_key(self.document_id, self.number)
+
+
+async def write_revision(
+    connection: Connection, space_id: int, revision: RevisionToWrite
+) -> tuple[Written, int]:
+    """Inserts a whole revision and moves the pointer: sent as one pipeline, visible at the commit or not at all.
+
+    Returns the check counts and how many supersession links changed."""
+    document, revision_id = revision.document, revision.revision_id
+    keys = {"document_id": revision.document_id, "revision_id": revision_id}
+    owner = {
+        **keys,
+        "source_id": revision.source_id,
+        "external_id": document.external_id,
+        "document_type": document.document_type,
+        "acl": list(document.acl) if document.acl is not None else None,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("ingest", "insert_document"), owner)
+        await connection.execute(
+            statement("ingest", "insert_revision"), {**keys, **_revision_columns(revision)}
+        )
+        await connection.execute(
+            statement("ingest", "insert_sections"), {**keys, "sections": _sections_json(document)}
+        )
+        await connection.execute(
+            statement("ingest", "insert_chunks"),
+            {**keys, "lang": revision.lang, "chunks": _chunks_json(revision)},
+        )
+        await connection.execute(
+            space_statement("ingest", "insert_vectors", space_id),
+            {
+                **keys,
+                "chunk_ids": [chunk_key(revision_id, c.ord) for c in revision.chunks],
+                "vectors": [_vector_text(v) for v in revision.vectors],
+            },
+        )
+        await connection.execute(
+            statement("ingest", "index_revision"), {**keys, "analyser": revision.analyser}
+        )
+        await connection.execute(statement("ingest", "publish_revision"), owner)
+        await connection.execute(statement("ingest", "refresh_currency"), keys)
+        linked = await connection.execute(statement("ingest", "link_supersession"), keys)
+        counted = await connection.execute(space_statement("ingest", "count_written", space_id), keys)
+        row, links = await counted.fetchone(), await linked.fetchone()
+    assert row is not None
+    assert links is not None
+    return Written(*row), int(links[0])
+
+
+def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
+    document = revision.document
+    same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
+    more = ("valid_from", "valid_to", "supersedes", "media", "parser")
+    return {
+        **{name: getattr(document, name) for name in (*same, *more)},
+        "number": revision.number,
+        "lang": revision.lang,
+        "raw_hash": revision.raw_hash,
+        "chunker": revision.chunker,
+        "meta": msgspec.json.encode(document.meta).decode(),
+    }
+
+
+def _sections_json(document: ParsedDocument) -> str:
+    return msgspec.json.encode(document.sections).decode()
+
+
+def _chunks_json(revision: RevisionToWrite) -> str:
+    rows = [
+        {
+            "chunk_id": chunk_key(revision.revision_id, c.ord),
+            "ord": c.ord,
+            "section": c.section,
+            "heading_path": c.heading_path,
+            "kind": c.kind,
+            "body": c.body,
+            "display": c.display,
+            "header": c.header,
+            "token_count": c.token_count,
+            "spans": [edge for span in c.spans for edge in (span.start, span.end)],
+            "start": c.spans[0].start,
+            "end": c.spans[-1].end,
+            "page": c.page,
+            "content_hash": content_hash.hex(),
+        }
+        for c, content_hash in zip(revision.chunks, revision.hashes, strict=True)
+    ]
+    return msgspec.json.encode(rows).decode()
+
+
+def _vector_text(vector: Vectors) -> str:
+    return msgspec.json.encode(vector.astype(np.float16).tolist()).decode()
+
+
+async def update_access(connection: Connection, document_id: UUID, acl: Sequence[str]) -> None:
+    await connection.execute(
+        statement("ingest", "update_access"), {"document_id": document_id, "acl": list(acl)}
+    )
+
+
+async def delete_document(connection: Connection, source: str, external_id: str) -> UUID | None:
+    parameters = {"source": source, "external_id": external_id}
+    row = await (await connection.execute(statement("ingest", "delete_document"), parameters)).fetchone()
+    return row[0] if row else None
+
+
+async def pending_postings(connection: Connection) -> tuple[PendingPostings, ...]:
+    rows = await (await connection.execute(statement("ingest", "pending_postings"))).fetchall()
+    return tuple(PendingPostings(row[0], int(row[1]), int(row[2])) for row in rows)
+
+
+async def merge_postings(connection: Connection, analyser: str) -> int:
+    row = await (
+        await connection.execute(statement("ingest", "merge_postings"), {"analyser": analyser})
+    ).fetchone()
+    assert row is not None
+    return int(row[0])

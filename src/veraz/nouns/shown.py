@@ -1,0 +1,70 @@
+"""What `show` returns: one document with its revisions, and the sections and chunks of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from veraz.nouns.corpus import Section, Span
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRevision:
+    revision_id: UUID
+    number: int
+    title: str
+    url: str | None
+    lang: str
+    publisher: str | None
+    license: str | None
+    jurisdiction: str | None
+    published_at: date | None
+    revised_at: date | None
+    valid_from: date | None
+    valid_to: date | None
+    ingested_at: datetime
+    retired_at: datetime | None
+    parser: str
+    chunker: str
+    meta: Mapping[str, Any]
+    length: int  # code points of its text
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    chunk_id: UUID
+    ord: int
+    section: int
+    heading_path: tuple[str, ...]
+    kind: str
+    display: str
+    header: str
+    token_count: int
+    spans: tuple[Span, ...]
+    page: int | None
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`shown` is the number of the revision whose sections and chunks these are. `superseded_by` and `supersedes` are external
+    ids in the same source."""
+
+    document_id: UUID
+    external_id: str
+    source: str
+    source_name: str
+    authority: int
+    document_type: str | None
+    acl: tuple[str, ...]
+    current_revision: int | None
+    superseded_by: str | None
+    superseded_at: datetime | None
+    supersedes: tuple[str, ...]
+    revisions: tuple[ShownRevision, ...]
+    shown: int
+    sections: tuple[Section, ...]
+    chunks: tuple[ShownChunk, ...]

@@ -1,0 +1,22 @@
+"""The stored record of one search or answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`record` holds ids, offsets, scores, timings and settings as they were; no document text."""
+
+    trace_id: UUID
+    kind: str
+    created_at: datetime
+    roles: tuple[str, ...]
+    question: str
+    outcome: str
+    record: Mapping[str, Any]

@@ -1,0 +1,101 @@
+"""Reading one document as it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from veraz.db.session import Connection
+from veraz.db.statements import statement
+from veraz.errors import UsageError
+from veraz.nouns.corpus import Section, Span
+from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
+
+
+async def show_document(
+    connection: Connection, external_id: str, source: str | None, revision: int | None
+) -> Shown:
+    """Raises UsageError where the document or the revision does not exist for this caller, or the id is in several sources."""
+    found = await _rows(connection, "find_document", {"external_id": external_id, "source": source})
+    if not found:
+        raise UsageError(
+            f"no document {external_id!r} that you may read",
+            fix="check the id, --source, --tenant and --roles",
+        )
+    if len(found) > 1:
+        raise UsageError(
+            f"{external_id!r} is in several sources: {', '.join(row[2] for row in found)}",
+            fix="name one with --source",
+        )
+    (
+        document_id,
+        _,
+        slug,
+        name,
+        authority,
+        kind,
+        acl,
+        _,
+        current_id,
+        superseded_by,
+        superseded_at,
+        supersedes,
+    ) = found[0]
+    revisions = tuple(
+        ShownRevision(*row)
+        for row in await _rows(connection, "document_revisions", {"document_id": document_id})
+    )
+    current = next((r.number for r in revisions if r.revision_id == current_id), None)
+    chosen = _choose(revisions, revision if revision is not None else current, external_id)
+    return Shown(
+        document_id=document_id,
+        external_id=external_id,
+        source=slug,
+        source_name=name,
+        authority=authority,
+        document_type=kind,
+        acl=tuple(acl),
+        current_revision=current,
+        superseded_by=superseded_by,
+        superseded_at=superseded_at,
+        supersedes=tuple(supersedes),
+        revisions=revisions,
+        shown=chosen.number,
+        sections=await _sections(connection, chosen.revision_id),
+        chunks=await _chunks(connection, chosen.revision_id),
+    )
+
+
+def _choose(revisions: Sequence[ShownRevision], number: int | None, external_id: str) -> ShownRevision:
+    for revision in revisions:
+        if revision.number == number:
+            return revision
+    known = ", ".join(str(r.number) for r in reversed(revisions))
+    raise UsageError(f"{external_id!r} has no revision {number}", fix=f"it has: {known or 'none'}")
+
+
+async def _sections(connection: Connection, revision_id: UUID) -> tuple[Section, ...]:
+    rows = await _rows(connection, "revision_sections", {"revision_id": revision_id})
+    return tuple(
+        Section(o, parent, level, heading, tuple(path), start, end)
+        for o, parent, level, heading, path, start, end in rows
+    )
+
+
+async def _chunks(connection: Connection, revision_id: UUID) -> tuple[ShownChunk, ...]:
+    rows = await _rows(connection, "revision_chunks", {"revision_id": revision_id})
+    return tuple(
+        ShownChunk(
+            key, ord_, section, tuple(path), kind, display, header, tokens, spans_of(spans), page, current
+        )
+        for key, ord_, section, path, kind, display, header, tokens, spans, page, current in rows
+    )
+
+
+def spans_of(edges: Sequence[int]) -> tuple[Span, ...]:
+    return tuple(Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True))
+
+
+async def _rows(connection: Connection, name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(statement("ops", name), parameters)).fetchall()

@@ -1,0 +1,93 @@
+"""What maintenance asks of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from veraz.db.session import Connection
+from veraz.db.statements import statement
+from veraz.nouns.corpus import SpaceSpec
+from veraz.nouns.evaluation import EvalReport
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    documents: int
+    revisions: int
+    chunks: int
+    sources: int
+    tenants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    space_id: int
+    spec: SpaceSpec
+    is_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalState:
+    tenant: str
+    analyser: str
+    chunks: int
+    merged: int
+    delta: int
+    reference_length: float
+
+
+async def counts(connection: Connection) -> Counts:
+    row = await (await connection.execute(statement("ops", "counts"))).fetchone()
+    assert row is not None
+    return Counts(*row)
+
+
+async def spaces(connection: Connection) -> tuple[Space, ...]:
+    rows = await (await connection.execute(statement("ops", "spaces"))).fetchall()
+    return tuple(Space(row[0], SpaceSpec(*row[1:11]), row[11]) for row in rows)
+
+
+async def lexical_state(connection: Connection) -> tuple[LexicalState, ...]:
+    rows = await (await connection.execute(statement("ops", "lexical_state"))).fetchall()
+    return tuple(LexicalState(r[0], r[1], int(r[2]), int(r[3]), int(r[4]), float(r[5])) for r in rows)
+
+
+async def analysers(connection: Connection) -> tuple[str, ...]:
+    return tuple(row[0] for row in await (await connection.execute(statement("ops", "analysers"))).fetchall())
+
+
+async def invalid_indexes(connection: Connection) -> tuple[str, ...]:
+    return tuple(
+        row[0] for row in await (await connection.execute(statement("ops", "invalid_indexes"))).fetchall()
+    )
+
+
+async def dead_rows(connection: Connection) -> tuple[tuple[Any, ...], ...]:
+    return tuple(
+        tuple(row) for row in await (await connection.execute(statement("ops", "dead_rows"))).fetchall()
+    )
+
+
+async def readable_documents(
+    connection: Connection, external_ids: Sequence[str], source: str | None
+) -> frozenset[str]:
+    """Those of the documents that the caller may read now."""
+    parameters = {"external_ids": list(external_ids), "source": source}
+    rows = await (await connection.execute(statement("ops", "readable_documents"), parameters)).fetchall()
+    return frozenset(row[0] for row in rows)
+
+
+async def insert_run(connection: Connection, report: EvalReport) -> None:
+    per_query = {result.query_id: result.measures for result in report.results}
+    parameters = {
+        "run_id": report.run_id,
+        "dataset": report.dataset,
+        "config": msgspec.json.encode(report.config).decode(),
+        "metrics": msgspec.json.encode(report.metrics).decode(),
+        "per_query": msgspec.json.encode(per_query).decode(),
+    }
+    await connection.execute(statement("ops", "insert_run"), parameters)

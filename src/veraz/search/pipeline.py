@@ -1,0 +1,234 @@
+"""Search: analyse and embed outside, both arms in one round trip, fuse, read the hits. One transaction, one snapshot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID, uuid4
+
+from veraz.config import SearchConfig
+from veraz.db.session import Connection, Database
+from veraz.errors import MalformedResponse
+from veraz.nouns.corpus import Identity, Vectors
+from veraz.nouns.evidence import ArmScore, Hit, Mode, SearchResult
+from veraz.providers.ports import Embedder
+from veraz.search import store
+from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, fuse
+
+__all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question as search takes it: `lang` is the analyser's language, already decided; `k` hits are returned."""
+
+    question: str
+    lang: str
+    analyser: str
+    mode: Mode = "hybrid"
+    k: int = 10
+    filters: store.Filters = field(default_factory=store.Filters)
+    fusion: str | None = None
+    exact: bool = False
+    explain: bool = False
+
+
+class Timer:
+    """Milliseconds per stage, in the order in which the stages ran."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, float] = {}
+        self._started = time.perf_counter()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + round((time.perf_counter() - started) * 1000, 3)
+
+    def finish(self) -> dict[str, float]:
+        return {**self.stages, "total": round((time.perf_counter() - self._started) * 1000, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRun:
+    """A result with what later stages need of how it came about: the question's vector and both arms' candidates."""
+
+    result: SearchResult
+    vector: Vectors | None
+    arms: Mapping[str, Sequence[Candidate]]
+    terms: tuple[store.TermExplanation, ...]
+
+
+async def run_search(
+    database: Database,
+    identity: Identity,
+    embedder: Embedder | None,
+    space_id: int | None,
+    config: SearchConfig,
+    request: SearchRequest,
+) -> SearchRun:
+    """Runs the arms that the mode asks for. A question without searchable words leaves the lexical arm empty; without any
+    text at all nothing is asked and the result says so. Never raises for what a user may type."""
+    timer, notes = Timer(), list[str]()
+    question = request.question.replace("\x00", " ").strip()
+    vector = None
+    if request.mode != "lexical" and embedder is not None and any(c.isalnum() for c in question):
+        with timer.stage("embed"):
+            vector = await _embed_question(embedder, question, notes)
+    lexical = (
+        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
+    )
+    semantic = _semantic_question(request, vector, space_id, config)
+    async with database.transaction(identity) as connection:
+        with timer.stage("arms"):
+            arms = await store.run_arms(connection, request.filters, lexical, semantic)
+        arms, shortfall = await _repair(connection, request, arms, semantic, timer)
+        with timer.stage("fuse"):
+            settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
+            candidates = _asked(arms)
+            fused = fuse(candidates, settings)[: request.k]
+        with timer.stage("read"):
+            hits = await store.hydrate(connection, [f.chunk_id for f in fused])
+            terms = await store.explain_terms(connection, question, request.analyser) if question else ()
+    if not any(c.isalnum() for c in question):
+        notes.append("the question has no searchable words")
+    elif arms.lexical == []:
+        notes.append(
+            "no word of the question occurs in the corpus that may be read; only the semantic arm answered"
+        )
+    ranked = tuple(_ranked(fused, hits, terms if request.explain else None, settings))
+    result = SearchResult(
+        trace_id=uuid4(),
+        question=request.question,
+        lang=request.lang,
+        mode=request.mode,
+        outcome="found" if ranked else "nothing",
+        sufficiency=None,
+        threshold=None,
+        shortfall=shortfall,
+        timings_ms=timer.finish(),
+        hits=ranked,
+        notes=tuple(notes),
+        config=_configuration(request, config, settings, arms),
+    )
+    return SearchRun(result, vector, candidates, terms)
+
+
+async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -> Vectors | None:
+    try:
+        batch = await embedder.embed([question], "query")
+    except MalformedResponse as error:
+        notes.append(f"the question could not be embedded ({error.what}); only the lexical arm answered")
+        return None
+    if batch.truncated:
+        notes.append(
+            "the question is longer than the embedding model reads; its end counts in the lexical arm only"
+        )
+    vector: Vectors = batch.vectors[0]
+    return vector
+
+
+def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
+    budget = 2_000_000_000 if request.exact else config.budget
+    return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
+
+
+def _semantic_question(
+    request: SearchRequest, vector: Vectors | None, space_id: int | None, config: SearchConfig
+) -> store.SemanticQuestion | None:
+    if vector is None or space_id is None:
+        return None
+    return store.SemanticQuestion(
+        vector, space_id, config.pool, config.ef_search, config.max_scan_tuples, request.exact
+    )
+
+
+async def _repair(
+    connection: Connection,
+    request: SearchRequest,
+    arms: store.ArmResults,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+) -> tuple[store.ArmResults, dict[str, Any] | None]:
+    """An approximate scan that came up short is done again exactly, so that never fewer than min(pool, permitted) are seen."""
+    if semantic is None or semantic.exact or arms.semantic is None or len(arms.semantic) >= semantic.pool:
+        return arms, None
+    with timer.stage("repair"):
+        found = await store.semantic_exact(connection, request.filters, semantic)
+    shortfall = (
+        {"arm": "semantic", "approximate": len(arms.semantic), "exact": len(found)}
+        if len(found) > len(arms.semantic)
+        else None
+    )
+    return replace(arms, semantic=found, semantic_exact=True), shortfall
+
+
+def _asked(arms: store.ArmResults) -> dict[str, list[Candidate]]:
+    named = {"lexical": arms.lexical, "semantic": arms.semantic}
+    return {name: candidates for name, candidates in named.items() if candidates is not None}
+
+
+def _ranked(
+    fused: Sequence[Fused],
+    hits: Mapping[UUID, Hit],
+    terms: Sequence[store.TermExplanation] | None,
+    settings: FusionSettings,
+) -> Iterator[Hit]:
+    rank = 0
+    for entry in fused:
+        hit = hits.get(entry.chunk_id)
+        if hit is None:
+            continue
+        rank += 1
+        scores = {arm: ArmScore(entry.ranks[arm], entry.scores[arm]) for arm in entry.ranks}
+        yield replace(
+            hit,
+            rank=rank,
+            score=entry.score,
+            lexical=scores.get("lexical"),
+            semantic=scores.get("semantic"),
+            explain=None if terms is None else _explain(hit, entry, terms, settings),
+        )
+
+
+def _explain(
+    hit: Hit, entry: Fused, terms: Sequence[store.TermExplanation], settings: FusionSettings
+) -> dict[str, Any]:
+    return {
+        "fusion": {
+            "method": settings.method,
+            "semantic_weight": settings.semantic_weight,
+            "score": entry.score,
+        },
+        "arms": {arm: {"rank": entry.ranks[arm], "score": entry.scores[arm]} for arm in entry.ranks},
+        "ties": {"authority": entry.authority, "revised_at": entry.revised_at, "chunk_id": hit.chunk_id},
+        "terms": [
+            {"lexeme": t.lexeme, "analyser": t.analyser, "chunks": t.chunks, "idf": round(t.idf, 4)}
+            for t in terms
+        ],
+    }
+
+
+def _configuration(
+    request: SearchRequest, config: SearchConfig, settings: FusionSettings, arms: store.ArmResults
+) -> dict[str, Any]:
+    return {
+        "fusion": settings.method,
+        "semantic_weight": settings.semantic_weight,
+        "rrf_k": settings.k,
+        "pool": config.pool,
+        "lexical": {
+            "analyser": request.analyser,
+            "budget": config.budget,
+            "rescored": config.rescored,
+            "exact": arms.lexical_exact,
+        },
+        "semantic": {"ef_search": config.ef_search, "exact": arms.semantic_exact},
+        "methods": sorted(METHODS),
+    }

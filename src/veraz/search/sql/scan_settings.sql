@@ -1,0 +1,3 @@
+-- Purpose: how far the approximate index looks in this transaction, and that a filtered scan goes on until it has enough.
+select set_config('hnsw.ef_search', %(ef_search)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+       set_config('hnsw.max_scan_tuples', %(max_scan_tuples)s, true)

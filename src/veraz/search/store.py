@@ -1,0 +1,210 @@
+"""What search asks of the database: one function per statement, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import numpy as np
+
+from veraz.db.session import Connection
+from veraz.db.statements import space_statement, statement
+from veraz.nouns.corpus import Span, Vectors
+from veraz.nouns.evidence import DocumentRef, Hit
+from veraz.search.fusion import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions on source and revision, applied inside each arm; None asks nothing."""
+
+    sources: tuple[str, ...] | None = None
+    langs: tuple[str, ...] | None = None
+    authority: int | None = None
+    revised_from: date | None = None
+    revised_to: date | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "sources": list(self.sources) if self.sources is not None else None,
+            "langs": list(self.langs) if self.langs is not None else None,
+            "authority": self.authority,
+            "revised_from": self.revised_from,
+            "revised_to": self.revised_to,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuestion:
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores."""
+
+    text: str
+    analyser: str
+    pool: int
+    budget: int
+    rescored: int
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticQuestion:
+    vector: Vectors
+    space_id: int
+    pool: int
+    ef_search: int
+    max_scan_tuples: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArmResults:
+    """None: the arm was not asked."""
+
+    lexical: list[Candidate] | None
+    semantic: list[Candidate] | None
+    lexical_exact: bool
+    semantic_exact: bool
+
+
+async def run_arms(
+    connection: Connection,
+    filters: Filters,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+) -> ArmResults:
+    """Both arms in one round trip: the statements are sent together and answered together."""
+    asked = []
+    async with connection.pipeline():
+        if lexical is not None:
+            asked.append(
+                await connection.execute(
+                    statement("search", "lexical"), _lexical_parameters(lexical, filters)
+                )
+            )
+        if semantic is not None:
+            settings = {
+                "ef_search": str(semantic.ef_search),
+                "max_scan_tuples": str(semantic.max_scan_tuples),
+            }
+            await connection.execute(statement("search", "scan_settings"), settings)
+            asked.append(await _ask_semantic(connection, filters, semantic))
+        answers = [await cursor.fetchall() for cursor in asked]
+    lexical_rows = answers.pop(0) if lexical is not None else None
+    semantic_rows = answers.pop(0) if semantic is not None else None
+    return ArmResults(
+        lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
+        semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
+        lexical_exact=all(row[4] for row in lexical_rows or ()),
+        semantic_exact=semantic is not None and semantic.exact,
+    )
+
+
+def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str, Any]:
+    return {
+        **filters.parameters(),
+        "question": question.text,
+        "analyser": question.analyser,
+        "pool": question.pool,
+        "budget": question.budget,
+        "rescored": max(question.rescored, question.pool),
+    }
+
+
+async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
+    name = "semantic_exact" if question.exact else "semantic"
+    parameters = {**filters.parameters(), "vector": vector_text(question.vector), "pool": question.pool}
+    return await connection.execute(space_statement("search", name, question.space_id), parameters)
+
+
+async def semantic_exact(
+    connection: Connection, filters: Filters, question: SemanticQuestion
+) -> list[Candidate]:
+    parameters = {**filters.parameters(), "vector": vector_text(question.vector), "pool": question.pool}
+    cursor = await connection.execute(
+        space_statement("search", "semantic_exact", question.space_id), parameters
+    )
+    return [Candidate(*row[:4]) for row in await cursor.fetchall()]
+
+
+def vector_text(vector: Vectors) -> str:
+    return msgspec.json.encode(np.asarray(vector, dtype=np.float64).tolist()).decode()
+
+
+async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUID, Hit]:
+    """Hits without rank or scores, by chunk id; an id that the caller may not read is absent."""
+    cursor = await connection.execute(statement("search", "hydrate"), {"chunk_ids": list(chunk_ids)})
+    return {row[0]: _hit(row) for row in await cursor.fetchall()}
+
+
+def _hit(row: Sequence[Any]) -> Hit:
+    chunk_id, ord_, kind, path, page, start, end, body, spans, tokens, is_current, *document = row
+    (
+        document_id,
+        external_id,
+        source,
+        source_name,
+        authority,
+        license_,
+        jurisdiction,
+        revision_id,
+        number,
+        *upstream,
+    ) = document
+    title, url, lang, publisher, published_at, revised_at, superseded_by = upstream
+    reference = DocumentRef(
+        external_id=external_id,
+        source=source,
+        authority=authority,
+        license=license_,
+        title=title,
+        url=url,
+        lang=lang,
+        revision=number,
+        published_at=published_at,
+        revised_at=revised_at,
+        superseded_by=superseded_by,
+        is_current=is_current,
+        source_name=source_name,
+        publisher=publisher,
+        jurisdiction=jurisdiction,
+        document_id=document_id,
+        revision_id=revision_id,
+    )
+    return Hit(
+        rank=0,
+        score=0.0,
+        chunk_id=chunk_id,
+        document=reference,
+        ord=ord_,
+        kind=kind,
+        heading_path=tuple(path),
+        page=page,
+        start=start,
+        end=end,
+        body=body,
+        spans=tuple(Span(a, b) for a, b in zip(spans[::2], spans[1::2], strict=True)),
+        token_count=tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TermExplanation:
+    """A term of the question: `chunks` holding it, and the weight it carries in BM25 (idf x times said)."""
+
+    analyser: str
+    lexeme: str
+    weight: float
+    chunks: int
+    idf: float
+
+
+async def explain_terms(connection: Connection, question: str, analyser: str) -> tuple[TermExplanation, ...]:
+    cursor = await connection.execute(
+        statement("search", "explain_terms"), {"question": question, "analyser": analyser}
+    )
+    return tuple(
+        TermExplanation(r[0], r[1], float(r[2]), int(r[3]), float(r[4])) for r in await cursor.fetchall()
+    )

@@ -1,0 +1,8 @@
+-- Purpose: the live text of cited spans, under the reader's own rights. At most one row per citation. Index: document and revision keys.
+select s.slug, d.external_id, r.number, c.start_at, c.end_at, substr(r.text, c.start_at + 1, c.end_at - c.start_at)
+  from unnest(%(sources)s::text[], %(external_ids)s::text[], %(revisions)s::integer[], %(starts)s::integer[], %(ends)s::integer[])
+       as c (source, external_id, number, start_at, end_at)
+  join veraz.source s on s.tenant_id = veraz.current_tenant() and s.slug = c.source
+  join veraz.document d on d.tenant_id = s.tenant_id and d.source_id = s.source_id and d.external_id = c.external_id
+  join veraz.revision r on r.tenant_id = d.tenant_id and r.document_id = d.document_id and r.number = c.number
+ where d.deleted_at is null and d.acl && veraz.current_roles()

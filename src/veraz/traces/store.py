@@ -1,0 +1,69 @@
+"""Writing and reading traces. A trace holds ids, offsets, scores and settings, never the text of documents: `why` shows live
+text under the reader's own rights, or says that it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from veraz.db.session import Connection
+from veraz.db.statements import statement
+from veraz.errors import UsageError
+from veraz.nouns.trace import Trace
+
+
+async def insert(
+    connection: Connection, trace_id: UUID, kind: str, question: str, outcome: str, record: Mapping[str, Any]
+) -> None:
+    parameters = {
+        "trace_id": trace_id,
+        "kind": kind,
+        "question": question.replace("\x00", " "),
+        "outcome": outcome,
+        "record": msgspec.json.encode(record).decode().replace("\\u0000", " "),
+    }
+    await connection.execute(statement("traces", "insert"), parameters)
+
+
+async def find(connection: Connection, prefix: str) -> Trace:
+    """The trace whose id is, or begins with, `prefix`. Raises UsageError where none or several do."""
+    cleaned = "".join(c for c in prefix.lower() if c in "0123456789abcdef-")
+    rows = (
+        await (await connection.execute(statement("traces", "find"), {"prefix": cleaned})).fetchall()
+        if cleaned
+        else []
+    )
+    if cleaned != prefix.lower().strip() or not rows:
+        raise UsageError(
+            f"no trace {prefix!r} that you may read",
+            fix="copy the trace id from the answer, and use the same --tenant and --roles",
+        )
+    if len(rows) > 1:
+        raise UsageError(f"several traces begin with {prefix!r}", fix="give more characters of the id")
+    return Trace(*rows[0])
+
+
+Place = tuple[str, str, int, int, int]
+"""Source, external id, revision number, start, end."""
+
+
+async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, str]:
+    """The text that the trace's citations point at, as far as the reader may read it now."""
+    cited = [
+        (c["source"], c["external_id"], c["revision"], c["start"], c["end"])
+        for c in trace.record.get("citations", ())
+    ]
+    if not cited:
+        return {}
+    columns = dict(
+        zip(
+            ("sources", "external_ids", "revisions", "starts", "ends"),
+            map(list, zip(*cited, strict=True)),
+            strict=True,
+        )
+    )
+    cursor = await connection.execute(statement("traces", "live_quotes"), columns)
+    return {(row[0], row[1], row[2], row[3], row[4]): row[5] for row in await cursor.fetchall()}
