@@ -152,6 +152,21 @@ def test_no_cut_parts_a_number(text: str, limit: int) -> None:
             )
 
 
+@given(
+    rows=st.lists(st.lists(_WORDS, min_size=2, max_size=4), min_size=1, max_size=25),
+    limit=st.sampled_from([64, 90, 200]),
+    after=st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_no_row_is_shown_without_its_header(rows: list[list[str]], limit: int, after: bool) -> None:
+    body = "\n".join(f"| row{n} | {' '.join(cells)} | x |" for n, cells in enumerate(rows))
+    text = f"Intro.\n\n| Drug | Adult | Child |\n|---|---|---|\n{body}\n" + "\nAfter." * after
+    doc = parse(text)
+    for chunk in chunks_of(doc, limit):
+        if "| row" in chunk.body:
+            assert "| Drug |" in chunk.display or chunk.display.startswith("Drug: ")
+
+
 # Known failures of this trade
 
 
@@ -260,6 +275,10 @@ def test_a_row_wider_than_a_chunk_is_cut_between_cells(shared: Path, limit: int)
     assert row.startswith("| Unit-")
     assert (header.split("|")[column].strip(), names.split("|")[column].strip()) == ("2023", "Q3 net")
     assert rule.startswith("|---|")
+    for chunk in chunks:
+        if chunk.kind == "table" and "Unit-" in chunk.body:
+            assert chunk.body.endswith(("|", "units)"))
+            assert "Unit" in chunk.display.split("|")[1]
 
 
 def test_a_blank_section_gives_no_chunk(shared: Path) -> None:
@@ -281,6 +300,11 @@ def test_a_document_of_headings_only_is_still_found() -> None:
 def test_a_useless_limit_is_refused(limit: int) -> None:
     with pytest.raises(UsageError, match="at least 24"):
         chunks_of(parse("text"), limit)
+
+
+def test_a_prefix_that_fills_the_limit_is_refused() -> None:
+    with pytest.raises(UsageError, match="passage prefix"):
+        chunks_of(parse("Some words."), 24, lambda texts: [40 + len(text) for text in texts])
 
 
 def test_a_word_of_60_kb_ends() -> None:
@@ -310,3 +334,20 @@ def test_a_list_stays_with_the_line_that_introduces_it() -> None:
     for limit in range(60, 160, 10):
         holding = next(c for c in chunks_of(doc, limit) if "Do not take it" in c.body)
         assert "- are pregnant" in holding.body
+
+
+def test_a_cell_longer_than_a_chunk_keeps_its_names() -> None:
+    words = " ".join(f"effect{n}" for n in range(200))
+    doc = parse(f"| Drug | Adverse effects |\n|---|---|\n| A | {words} |\n| B | none, 1 |\n")
+    chunks = chunks_of(doc, 60)
+    check(doc, chunks, 60, by_words)
+    inner = [c for c in chunks if "effect50 " in c.body or "effect150 " in c.body]
+    assert [c.display.startswith("A | Adverse effects: ") for c in inner] == [True, True]
+    assert any("| Drug | Adverse effects |" in c.display and "| B | none, 1 |" in c.display for c in chunks)
+
+
+def test_a_table_without_header_repeats_no_row() -> None:
+    rows = "\n".join(f"| drug{n} | {n} mg |" for n in range(40))
+    chunks = chunks_of(parse(rows, "text"), 60)
+    assert len(chunks) > 3
+    assert all(c.display == c.body for c in chunks)

@@ -69,6 +69,7 @@ class _Chunker:
         self, doc: ParsedDocument, source_name: str, limit: int, count_tokens: CountTokens, lang: str
     ) -> None:
         self.doc, self.text, self.limit, self.count, self.lang = doc, doc.text, limit, count_tokens, lang
+        self.fixed = 0  # tokens that every embedded text costs: prefix and special ones
         self.headers = _headers(doc, source_name, limit, count_tokens)
 
     def chunks(self) -> tuple[Chunk, ...]:
@@ -101,6 +102,11 @@ class _Chunker:
         done: list[tuple[_Run, int]] = []
         slack = 0
         while todo:
+            if slack > 4 * self.limit:
+                raise UsageError(
+                    f"not even one word fits {self.limit} tokens",
+                    fix="raise the chunk limit, or shorten the passage prefix of the embedding space",
+                )
             runs = [packed for run in self._fine(todo, slack) for packed in self._pack(run, slack)]
             todo = []
             for run, tokens in zip(runs, self._count(runs), strict=True):
@@ -113,7 +119,7 @@ class _Chunker:
 
     def _room(self, section: int, slack: int) -> int:
         """Tokens for the display form of a chunk of this section."""
-        return max(8, self.limit - self.headers[section][1] - slack)
+        return max(8, self.limit - max(self.fixed, self.headers[section][1]) - slack)
 
     def _fine(self, runs: Sequence[_Run], slack: int) -> list[_Run]:
         """The runs with every unit that alone is too long cut into smaller ones, and all units counted."""
@@ -135,7 +141,7 @@ class _Chunker:
                 return [_Run(tuple(queue)) for queue in queues]
 
     def _count_units(self, units: Sequence[Unit]) -> None:
-        """Sets `tokens` of each, without what every embedded text costs once (prefix and special tokens)."""
+        """Sets `tokens` of each, without `fixed`."""
         if not units:
             return
         texts: list[str] = []
@@ -143,7 +149,7 @@ class _Chunker:
             texts += [unit.body(self.text), *(part for part in (unit.before, unit.after) if part.strip())]
         counts = iter(self.count(["a", "a a", *texts]))
         one, two = next(counts), next(counts)
-        fixed = max(0, 2 * one - two)
+        self.fixed = fixed = max(0, 2 * one - two)
         for unit in units:
             unit.tokens = max(1, next(counts) - fixed)
             unit.before_tokens = max(1, next(counts) - fixed) if unit.before.strip() else 0

@@ -46,6 +46,7 @@ class Unit:
     before_tokens: int = 0
     after_tokens: int = 0
     table: Table | None = field(default=None, repr=False)
+    ends_chunk: bool = False  # what follows would be read without its table header
     columns: range | None = None  # of the row at `row_start`, when the unit is some of its cells
     row_start: int = -1
 
@@ -184,15 +185,24 @@ def _joined(first: Unit, second: Unit) -> Unit:
 
 def _cut_table(text: str, unit: Unit, room: int) -> list[Unit]:
     table = unit.table or read_table(text, unit.start, unit.end)
-    if unit.level == 0 and table.rows:
-        header = table.header_text(text)
-        starts = [unit.start, *(row.start for row in table.rows[1:])]
-        parts = _parts(text, unit, starts, 1, AT_ITEM)
-        for n, part in enumerate(parts):
-            part.table = table
-            part.before = f"{header}\n" if n and header else ""
-        return parts
-    return _cut_row(text, unit, table, room)
+    if not table.rows:
+        return _cut_anywhere(text, unit, room)
+    header = table.header_text(text)
+    before = f"{header}\n" if header else ""
+    if unit.level == 0:
+        parts = _parts(text, unit, [unit.start, *(row.start for row in table.rows[1:])], 1, AT_ITEM)
+        for part in parts[1:]:
+            part.before = before
+    elif unit.columns is None and unit.start < table.rows[0].start:
+        # Header and first row do not fit together: the header's own text must still be in some chunk.
+        parts = _parts(text, unit, [unit.start, table.rows[0].start], 1, AT_ITEM)
+        parts[0].level = 2
+        parts[-1].before = before
+    else:
+        return _cut_row(text, unit, table, room)
+    for part in parts:
+        part.table = table
+    return parts
 
 
 def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
@@ -201,10 +211,7 @@ def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
     row = table.row_at(unit.start if unit.columns is None else unit.row_start)
     columns = range(len(row.cells)) if row and unit.columns is None else unit.columns
     if row is None or columns is None or len(columns) < 2:
-        parts = _cut_anywhere(text, unit, room)
-        for part in parts[1:] if row and columns else ():
-            part.before = f"{table.column_name(text, columns[0])}: " if columns else ""
-        return parts
+        return _cut_cell(text, unit, table, room)
     groups = max(2, -(-unit.cost * 6 // (room * 5)))
     share = max(1, -(-len(columns) // groups))
     parts, begin = [], unit.start
@@ -219,6 +226,18 @@ def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
         parts.append(part)
         begin = end
     return [part for part in parts if part.end > part.start]
+
+
+def _cut_cell(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
+    """Pieces of one long cell, each led by what its row and its column are called."""
+    row = table.row_at(unit.row_start)
+    lead = table.cell_name(text, row, unit.columns[0]) if row and unit.columns else ""
+    parts = _cut_anywhere(text, unit, room)
+    # A name that fills the chunk would leave no room for what it names.
+    if lead and len(lead) * 4 < len(unit.body(text)) * room // unit.cost:
+        for part in parts:
+            part.before = f"{lead}: "
+    return parts
 
 
 def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
@@ -239,6 +258,8 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
         if left < right:
             cost = costs[n] if n < len(costs) else unit.end_cost
             parts.append(Unit(unit.section, unit.kind, left, right, unit.page, 3, end_cost=cost))
+    if parts and unit.kind == "table":
+        parts[-1].ends_chunk = True
     return parts
 
 
@@ -310,7 +331,7 @@ class Cost:
             alone = start == end - 1
             if not alone and (total + unit.before_tokens > self.room and total > self.room):
                 return
-            if not alone and (unit.shown is not None or last.shown is not None):
+            if not alone and (unit.shown is not None or last.shown is not None or unit.ends_chunk):
                 return
             if alone or total + unit.before_tokens <= self.room:
                 yield start, total + unit.before_tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,11 +43,14 @@ class Table:
         return "\n".join(line.strip() for line in shown)
 
     def row_at(self, start: int) -> Row | None:
-        return next((row for row in self.rows if row.start == start), None)
+        at = bisect_left(self.rows, start, key=lambda row: row.start)
+        return self.rows[at] if at < len(self.rows) and self.rows[at].start == start else None
 
-    def column_name(self, text: str, column: int) -> str:
-        names = (_spanning(text, header.cells, column) for header in self.header)
-        return " ".join(name for name in names if name) or f"column {column + 1}"
+    def cell_name(self, text: str, row: Row, column: int) -> str:
+        """What a reader calls a cell: its row's first cell and its column's headers; "" when neither is known."""
+        names = [_spanning(text, header.cells, column) for header in self.header]
+        label = _cell(text, row.cells, 0) if column else ""
+        return " | ".join(name for name in (label, *names) if name)
 
     def columns(self, text: str, row: Row, columns: Sequence[int]) -> str:
         """Some columns of a row with the row's first cell and their headers. A blank header cell stands
@@ -58,13 +62,15 @@ class Table:
 
 
 def read_table(text: str, start: int, end: int) -> Table:
-    """The table at text[start:end]; without a separator line the first row is taken as its header."""
+    """The table at text[start:end]; without a separator line the first row is its header only if
+    it holds words alone and the next holds figures."""
     parsed = [_row(text, line) for line in lines(text, start, end) if text[line.start : line.end].strip()]
     at = next((n for n, row in enumerate(parsed) if _SEPARATOR.fullmatch(text, row.start, row.end)), None)
-    if at is None or at == 0:
-        return Table(tuple(parsed[:1]), None, tuple(parsed[1:]))
+    if at is None:
+        named = len(parsed) > 1 and not _figures(text, parsed[0].cells) and _figures(text, parsed[1].cells)
+        return Table(tuple(parsed[:named]), None, tuple(parsed[named:]))
     header, rows = parsed[:at], parsed[at + 1 :]
-    if len(rows) > 1 and _second_header(text, header[-1], rows[0], rows[1]):
+    if header and len(rows) > 1 and _second_header(text, header[-1], rows[0], rows[1]):
         header, rows = [*header, rows[0]], rows[1:]
     return Table(tuple(header), Span(parsed[at].start, parsed[at].end), tuple(rows))
 
@@ -83,9 +89,11 @@ def _second_header(text: str, header: Row, row: Row, following: Row) -> bool:
     """A row of words right after the separator, over a row of figures, and under a header that leaves
     cells blank: only then is it surely no data."""
     blanks = sum(cell.start == cell.end for cell in header.cells)
-    words = all(not any(map(str.isdigit, text[cell.start : cell.end])) for cell in row.cells)
-    figures = any(any(map(str.isdigit, text[cell.start : cell.end])) for cell in following.cells[1:])
-    return blanks > 0 and words and figures
+    return blanks > 0 and not _figures(text, row.cells) and _figures(text, following.cells[1:])
+
+
+def _figures(text: str, cells: Sequence[Span]) -> bool:
+    return any(any(map(str.isdigit, text[cell.start : cell.end])) for cell in cells)
 
 
 def _cell(text: str, cells: Sequence[Span], column: int) -> str:
