@@ -1,0 +1,38 @@
+"""`veraz ask`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from veraz.cli.options import question_options, verb
+from veraz.cli.output import emit
+from veraz.cli.render.answer import show_answer
+from veraz.cli.render.console import console
+from veraz.cli.search import filters_of
+from veraz.cli.session import with_engine
+from veraz.cli.state import State
+
+
+@verb(
+    "ask",
+    example='veraz ask "Can I take metformin with an eGFR of 40?"\n'
+    'veraz ask "¿Qué hago ante un golpe de calor?" --min-authority 4 --json',
+)
+@question_options
+@click.pass_obj
+def command(state: State, /, question: str, k: int | None, mode: Any, lang: str, **conditions: Any) -> None:
+    """Answer QUESTION from what was ingested, every sentence with its citation.
+
+    There are four outcomes, and each exits 0: answered; conflicting, when current sources disagree; insufficient, when
+    they do not say enough; routed, when a fixed rule (an emergency, say) answers before any search.
+    """
+    filters = filters_of(**conditions)
+    answer = with_engine(
+        state, lambda engine: engine.ask(question, lang=lang, filters=filters, k=k or 8, mode=mode)
+    )
+    if state.json:
+        emit(state, answer)
+    else:
+        show_answer(console(), answer)

@@ -1,0 +1,1 @@
+"""How results look in a terminal. Nothing here talks to the engine."""

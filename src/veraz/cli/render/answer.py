@@ -1,0 +1,116 @@
+"""An answer in a terminal: what must be seen first comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from veraz.cli.render.console import joined, one_line, path_of, revised, show_indented, text, timings
+from veraz.nouns.answer import Answer, Citation, Conflict, Superseded
+
+OUTCOMES: Mapping[str, tuple[str, str]] = {
+    "answered": ("Answered from the sources below", "bold green"),
+    "conflicting": ("The sources disagree", "bold yellow"),
+    "insufficient": ("Not answered: the sources do not say enough", "bold yellow"),
+    "routed": ("Not searched: a fixed rule answers this", "bold red"),
+}
+
+
+def show_answer(out: Console, answer: Answer) -> None:
+    words, style = OUTCOMES[answer.outcome]
+    if answer.route:
+        # A panel is drawn with lines; the message alone must stay readable where they are not.
+        out.print(
+            Panel(
+                text(answer.route.message, "bold"),
+                title=text(answer.route.category),
+                border_style="red",
+                padding=(0, 1),
+            )
+        )
+    out.print(text(words, style))
+    if body := _body(answer):
+        out.print(text(f"\n{body}"))
+    if answer.uncertain:
+        out.print(text("The evidence is weak: check the sources before relying on this.", "yellow"))
+    for conflict in answer.conflicts:
+        _show_conflict(out, conflict, {c.n: c for c in answer.citations})
+    for replaced in answer.superseded:
+        out.print(_superseded(replaced))
+    _show_sources(out, answer.citations)
+    _show_end(out, answer)
+
+
+def _body(answer: Answer) -> str:
+    """The text below the outcome. A routed message was shown above it, and the sides of a conflict follow it."""
+    if answer.route or answer.conflicts:
+        return ""
+    return answer.reason or answer.answer if answer.outcome == "insufficient" else answer.answer
+
+
+def _show_conflict(out: Console, conflict: Conflict, citations: Mapping[int, Citation]) -> None:
+    out.print()
+    out.print(text(f"On {one_line(conflict.topic)}:", "bold"))
+    for side in conflict.sides:
+        cited = [citations[n] for n in side.citations if n in citations]
+        marks = "".join(f" [{n}]" for n in side.citations)
+        show_indented(out, text(f"{one_line(side.text)}{marks}"), 4, label=text("  •"))
+        for citation in cited:
+            place = [
+                path_of(citation.title, ()),
+                citation.source,
+                revised(citation.revised_at),
+                f"authority {citation.authority} of 5",
+            ]
+            show_indented(out, joined(text(part, "dim") for part in place), 4)
+
+
+def _superseded(replaced: Superseded) -> Text:
+    successor = replaced.successor_title or replaced.superseded_by
+    notice = text(
+        f"\nReplaced guidance: {one_line(replaced.title)} ({revised(replaced.revised_at)})", "yellow"
+    )
+    link = f" {replaced.successor_url}" if replaced.successor_url else ""
+    return notice + text(
+        f" was superseded by {one_line(successor)} ({replaced.superseded_by}){link}; it is not evidence here.",
+        "yellow",
+    )
+
+
+def _show_sources(out: Console, citations: Iterable[Citation]) -> None:
+    for number, citation in enumerate(citations):
+        out.print()
+        if number == 0:
+            out.print("Sources", style="bold")
+        out.print(
+            text(f"[{citation.n}] ", "bold") + text(path_of(citation.title, citation.heading_path), "cyan")
+        )
+        page = f"page {citation.page}" if citation.page is not None else None
+        standing = (
+            text(f"superseded by {citation.superseded_by}", "bold red") if citation.superseded_by else None
+        )
+        place = f"{citation.source}/{citation.external_id}#{citation.ord}"
+        show_indented(out, joined([place, revised(citation.revised_at), page, standing]), 4)
+        if citation.url:
+            show_indented(out, text(citation.url, "dim"), 4)
+        show_indented(out, text(f"“{one_line(citation.quote)}”", "italic"), 4)
+
+
+def _show_end(out: Console, answer: Answer) -> None:
+    out.print()
+    for dropped in answer.dropped:
+        out.print(text(f"left out: {one_line(dropped.text)} ({dropped.why})", "dim"))
+    for note in answer.notes:
+        out.print(text(f"note: {note}", "yellow"))
+    out.print(joined([_sufficiency(answer), timings(answer.timings_ms)]))
+    out.print(text(f"trace {answer.trace_id} · veraz why {str(answer.trace_id)[:8]}", "dim"))
+
+
+def _sufficiency(answer: Answer) -> Text | None:
+    if answer.sufficiency is None:
+        return None
+    limit = f" (threshold {answer.threshold:.2f})" if answer.threshold is not None else ""
+    return text(f"sufficiency {answer.sufficiency:.2f}{limit}", "dim")

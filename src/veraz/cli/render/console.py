@@ -1,0 +1,122 @@
+"""The two consoles, and text made safe and short for them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# C0 and C1 controls but tab and newline: a document must not move the cursor or set the title of its reader's terminal.
+# Bidirectional overrides: nor show a text in another order than it was written.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def console() -> Console:
+    return _console(stderr=False)
+
+
+def error_console() -> Console:
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    """Made for each use, since the streams may be swapped. NO_COLOR gives text without any escape sequence."""
+    plain = bool(os.environ.get("NO_COLOR"))
+    return Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, color_system=None if plain else "auto"
+    )
+
+
+def clean(text: str) -> str:
+    """`text` without what a terminal would obey."""
+    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def text(value: object, style: str = "") -> Text:
+    return Text(clean(str(value)), style=style)
+
+
+def joined(parts: Iterable[Text | str | None], separator: str = " · ") -> Text:
+    """The parts that are not empty, as one text."""
+    kept = [part if isinstance(part, Text) else text(part) for part in parts if part]
+    return Text(separator, style="dim").join(kept)
+
+
+def path_of(title: str, heading_path: Iterable[str]) -> str:
+    """`title › heading › heading`, without the title twice where the document's first heading repeats it."""
+    headings = [one_line(h) for h in heading_path]
+    name = one_line(title)
+    if headings and headings[0].casefold() == name.casefold():
+        headings = headings[1:]
+    return " › ".join(part for part in (name, *headings) if part)
+
+
+def revised(day: date | str | None) -> str:
+    return f"revised {day}" if day else "undated"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """`0.8 s`, `42 s`, `3 min 05 s`, `2 h 10 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def timings(stages: Mapping[str, float]) -> Text:
+    """`embed 12 ms · arms 4 ms · total 19 ms`"""
+    return Text(" · ".join(f"{name} {_milliseconds(value)}" for name, value in stages.items()), style="dim")
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def show_pairs(out: Console, rows: Iterable[tuple[str, Any]]) -> None:
+    """Names and values in two columns; empty values are left out, long ones continue below themselves."""
+    kept = [
+        (name, value if isinstance(value, Text) else text(value))
+        for name, value in rows
+        if value or value == 0
+    ]
+    width = max((len(name) for name, _ in kept), default=0) + 2
+    for name, value in kept:
+        show_indented(out, value, width, label=text(name, "dim"))
+
+
+def show_indented(out: Console, content: Text, indent: int, *, label: Text | None = None) -> None:
+    """Wrapped lines `indent` columns from the left, the first one beside `label`; without blanks at their ends."""
+    for line in content.wrap(out, max(out.width - indent, 20)):
+        line.rstrip()
+        before = label or Text()
+        before.pad_right(indent - before.cell_len)
+        out.print(before + line if line else "", soft_wrap=True)
+        label = None
+
+
+def plain_table(*columns: str, right: Iterable[str] = ()) -> Table:
+    """A table with a rule below its head only: it survives copying and a pipe."""
+    from rich import box
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return table

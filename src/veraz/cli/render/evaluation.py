@@ -1,0 +1,105 @@
+"""Evaluation runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from veraz.cli.render.console import counted, plain_table, show_pairs, text
+from veraz.nouns.evaluation import EvalReport
+
+
+def show_reports(out: Console, reports: Sequence[EvalReport]) -> None:
+    """One column a run. Measures lie in 0..1, higher is better."""
+    first = reports[0]
+    show_pairs(out, [("dataset", first.dataset), ("queries", f"{first.queries:,} judged")])
+    out.print(_measures(reports))
+    for report in reports:
+        if report.comparisons:
+            out.print(_comparisons(report))
+        if report.gates:
+            out.print(_gates(report))
+    for line in _remarks(reports):
+        out.print(text(line))
+
+
+def _measures(reports: Sequence[EvalReport]) -> Table:
+    names = [_mode(report) for report in reports]
+    table = plain_table("measure", *names, right=names)
+    for measure in reports[0].metrics:
+        table.add_row(measure, *(f"{report.metrics[measure]:.4f}" for report in reports))
+    table.add_section()
+    for percentile in reports[0].latency_ms:
+        table.add_row(f"latency {percentile}", *(_latency(report, percentile) for report in reports))
+    table.add_row("nothing found", *(f"{report.empty:,}" for report in reports))
+    if any(report.failed for report in reports):
+        table.add_row("failed", *(f"{report.failed:,}" for report in reports))
+    if any(report.authorised_fraction is not None for report in reports):
+        table.add_row("readable", *(_share(report.authorised_fraction) for report in reports))
+    return table
+
+
+def _mode(report: EvalReport) -> str:
+    return str(report.config.get("mode", report.run_id[:8]))
+
+
+def _latency(report: EvalReport, percentile: str) -> str:
+    value = report.latency_ms.get(percentile)
+    return f"{value:,.1f} ms" if value is not None else "–"
+
+
+def _share(fraction: float | None) -> str:
+    return f"{fraction:.1%}" if fraction is not None else "–"
+
+
+def _comparisons(report: EvalReport) -> Table:
+    table = plain_table(
+        f"{_mode(report)} against the baseline",
+        "now",
+        "before",
+        "difference",
+        "95 % interval",
+        "p",
+        right=("now", "before", "difference", "p"),
+    )
+    for c in report.comparisons:
+        interval = f"{c.low:+.4f} … {c.high:+.4f}"
+        table.add_row(
+            c.measure,
+            f"{c.mean:.4f}",
+            f"{c.baseline_mean:.4f}",
+            f"{c.mean_difference:+.4f}",
+            interval,
+            f"{c.p:.3f}",
+        )
+    return table
+
+
+def _gates(report: EvalReport) -> Table:
+    table = plain_table(f"gates of {_mode(report)}", "figure", "", right=("figure",))
+    for gate in report.gates:
+        figure = "no such figure" if gate.value is None else f"{gate.value:.4f}"
+        table.add_row(
+            text(gate.gate), figure, text("pass", "green") if gate.passed else text("FAIL", "bold red")
+        )
+    return table
+
+
+def _remarks(reports: Sequence[EvalReport]) -> Iterator[str]:
+    first = reports[0]
+    if first.without_relevant:
+        yield f"{counted(len(first.without_relevant), 'judged query')} without anything relevant: counted, as 0".replace(
+            "querys", "queries"
+        )
+    if first.unjudged:
+        yield f"{counted(len(first.unjudged), 'query')} without judgements: neither searched nor counted".replace(
+            "querys", "queries"
+        )
+    for warning in dict.fromkeys(w for report in reports for w in report.warnings):
+        yield f"warning: {warning}"
+    for report in reports:
+        for place in (report.per_query, report.trec_run):
+            if place:
+                yield f"{_mode(report)}: wrote {place}"

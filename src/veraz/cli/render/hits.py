@@ -1,0 +1,137 @@
+"""Search results in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from veraz.cli.render.console import clean, counted, joined, path_of, revised, show_indented, text, timings
+from veraz.cli.render.snippet import matches, terms, window
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, SearchResult
+
+SNIPPET = 300
+INDENT = 4
+
+
+def show_result(out: Console, result: SearchResult, *, explain: bool = False) -> None:
+    if not result.hits:
+        out.print("nothing found", style="bold")
+    wanted = terms(result.question)
+    for hit in result.hits:
+        _show_hit(out, hit, wanted)
+        if explain:
+            show_indented(out, explanation(hit, result.config), INDENT)
+        out.print()
+    if explain:
+        _show_terms(out, result.hits)
+    for note in (*result.notes, *_shortfall(result)):
+        out.print(text(f"note: {note}", "yellow"))
+    out.print(text(f"{counted(len(result.hits), 'hit')} · {result.mode} · question read as {result.lang}"))
+    out.print(timings(result.timings_ms))
+    out.print(joined(["trace", str(result.trace_id)], " "))
+
+
+def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
+    heading = text(path_of(hit.document.title, hit.heading_path), "bold cyan")
+    heading.append(f"  {hit.score:.4f}", style="dim")
+    show_indented(out, heading, INDENT, label=text(f"{hit.rank:>2}", "bold"))
+    facts = [
+        joined([_place(hit), revised(hit.document.revised_at), standing(hit.document)]),
+        emphasised(window(clean(hit.body), wanted, SNIPPET), wanted),
+        joined([_arm("lexical", hit.lexical), _arm("semantic", hit.semantic), _arm("rerank", hit.rerank)]),
+        text(f"chunk {hit.chunk_id}", "dim"),
+    ]
+    for fact in facts:
+        show_indented(out, fact, INDENT)
+
+
+def _place(hit: Hit) -> str:
+    page = f" p. {hit.page}" if hit.page is not None else ""
+    return f"{hit.document.source}/{hit.document.external_id}#{hit.ord}{page}"
+
+
+def standing(document: DocumentRef) -> Text:
+    if document.superseded_by:
+        return text(f"superseded by {document.superseded_by}", "bold red")
+    return text("current", "green") if document.is_current else text("not the current revision", "bold red")
+
+
+def _arm(name: str, score: ArmScore | None) -> Text | None:
+    return text(f"{name} #{score.rank} {score.score:.4f}", "dim") if score else None
+
+
+def emphasised(snippet: str, wanted: Sequence[str]) -> Text:
+    shown = Text(snippet)
+    for start, end in matches(snippet, wanted):
+        shown.stylize("bold", start, end)
+    return shown
+
+
+def _shortfall(result: SearchResult) -> Iterator[str]:
+    if result.shortfall:
+        yield (
+            f"the approximate {result.shortfall.get('arm', '')} scan came up short and was repeated: "
+            + ", ".join(f"{name} {value}" for name, value in result.shortfall.items() if name != "arm")
+        )
+
+
+# --explain
+
+
+def explanation(hit: Hit, config: Mapping[str, Any]) -> Text:
+    """How the fused score came about, arm by arm."""
+    explain = hit.explain or {}
+    fusion = explain.get("fusion", {})
+    method = fusion.get("method", config.get("fusion", ""))
+    lines = [text(f"fused by {method}: {arithmetic(hit, config)} = {hit.score:.4f}", "dim")]
+    ties = explain.get("ties", {})
+    if ties:
+        lines.append(
+            text(
+                f"ties would be broken by authority {ties.get('authority')}, then {revised(ties.get('revised_at'))}",
+                "dim",
+            )
+        )
+    return Text("\n").join(lines)
+
+
+def arithmetic(hit: Hit, config: Mapping[str, Any]) -> str:
+    """The sum that gives the hit's score: a term for each arm that was asked.
+
+    minmax normalises an arm's score over that arm's own pool, of which only the result's own explanation can know the ends.
+    """
+    explain = hit.explain or {}
+    arms: Mapping[str, Mapping[str, Any]] = explain.get("arms", {})
+    method = explain.get("fusion", {}).get("method", config.get("fusion"))
+    terms_ = [_term(name, arm, str(method), config) for name, arm in arms.items()]
+    return " + ".join(terms_) or "0"
+
+
+def _term(name: str, arm: Mapping[str, Any], method: str, config: Mapping[str, Any]) -> str:
+    weight = arm.get("weight")
+    if weight is None:
+        semantic = float(config.get("semantic_weight", 0.5))
+        weight = semantic if name == "semantic" else 1 - semantic
+    if method == "rrf":
+        return f"{weight:.2g}/({config.get('rrf_k', 60)} + {name} rank {arm['rank']})"
+    if "normalised" in arm:
+        return f"{weight:.2g} × {name} {arm['normalised']:.4f} (of {arm['score']:.4f})"
+    return f"{weight:.2g} × normalised({name} {arm['score']:.4f})"
+
+
+def _show_terms(out: Console, hits: Sequence[Hit]) -> None:
+    """The question's terms as the lexical arm read them; they are the same for every hit."""
+    found = next((hit.explain["terms"] for hit in hits if hit.explain and hit.explain.get("terms")), ())
+    if not found:
+        return
+    out.print("terms of the question", style="bold")
+    for term in found:
+        if term["chunks"]:
+            line = f"{term['lexeme']} ({term['analyser']}): idf {term['idf']:.3f}, in {counted(term['chunks'], 'chunk')}"
+            show_indented(out, text(line), INDENT)
+    if absent := sorted({t["lexeme"] for t in found} - {t["lexeme"] for t in found if t["chunks"]}):
+        show_indented(out, text(f"in no chunk: {', '.join(absent)}"), INDENT)
+    out.print()

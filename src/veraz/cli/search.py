@@ -1,0 +1,102 @@
+"""`veraz search`"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from veraz.cli.options import question_options, verb
+from veraz.cli.output import emit
+from veraz.cli.render.console import console
+from veraz.cli.render.hits import show_result
+from veraz.cli.session import with_engine
+from veraz.cli.state import State
+from veraz.errors import UsageError
+
+if TYPE_CHECKING:
+    from veraz.search.store import Filters
+
+
+@verb(
+    "search",
+    example='veraz search "metformin eGFR 40" -k 5 --explain\n'
+    "veraz search '\"oral rehydration\" -adults' --mode lexical --source nih --revised-from 2022-01-01",
+)
+@question_options
+@click.option(
+    "--fusion", type=click.Choice(["minmax", "rrf"]), help="How the arms are fused (default: as configured)."
+)
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Read everything instead of approximating: slower, the reference for recall.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show how each score came about, and the question's terms with their weights.",
+)
+@click.pass_obj
+def command(
+    state: State,
+    /,
+    question: str,
+    k: int | None,
+    mode: Any,
+    lang: str,
+    fusion: Any,
+    exact: bool,
+    explain: bool,
+    **conditions: Any,
+) -> None:
+    """Show the chunks that answer QUESTION best.
+
+    "Quoted phrases", -exclusions and OR keep their usual meaning in the lexical arm. Only current material that the
+    acting roles may read is found. Scores are higher for better hits, and comparable within one result only. Finding
+    nothing is a normal outcome.
+    """
+    filters = filters_of(**conditions)
+    result = with_engine(
+        state,
+        lambda engine: engine.search(
+            question,
+            k=k or 10,
+            mode=mode,
+            lang=lang,
+            filters=filters,
+            fusion=fusion,
+            exact=exact,
+            explain=explain,
+        ),
+    )
+    if state.json:
+        emit(state, result)
+    else:
+        show_result(console(), result, explain=explain)
+
+
+def filters_of(
+    *,
+    sources: tuple[str, ...] | None,
+    min_authority: int | None,
+    revised_from: date | None,
+    revised_to: date | None,
+    doc_lang: tuple[str, ...] | None,
+) -> Filters:
+    """The filters that the options of `question_options` name. Raises UsageError for a range that is empty."""
+    from veraz.search.store import Filters
+
+    if revised_from and revised_to and revised_from > revised_to:
+        raise UsageError(
+            f"no day is on or after {revised_from} and on or before {revised_to}",
+            fix="exchange --revised-from and --revised-to",
+        )
+    return Filters(
+        sources=sources,
+        langs=doc_lang,
+        authority=min_authority,
+        revised_from=revised_from,
+        revised_to=revised_to,
+    )

@@ -1,0 +1,138 @@
+"""Where values come from, which one wins, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from veraz.config import SECTIONS, Config, load, variables
+from veraz.errors import ConfigError
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "veraz.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refused(*args: object, **kwargs: object) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load(*args, **kwargs)  # type: ignore[arg-type]
+    assert caught.value.exit_code == 2
+    assert caught.value.fix
+    return caught.value
+
+
+def test_defaults_need_no_file() -> None:
+    assert load(environ={}) == Config()
+
+
+def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
+    file = write(tmp_path, 'tenant = "file"\nroles = ["file"]\n[search]\npool = 7\n')
+    environ = {"VERAZ_TENANT": "environment", "VERAZ_SEARCH_POOL": "8"}
+    config = load(file, environ, {"tenant": "flag", "database.url": None})
+    assert (config.tenant, config.roles, config.search.pool) == ("flag", ("file",), 8)
+
+
+def test_variables_reach_every_section() -> None:
+    environ = {
+        "VERAZ_HOME": "/tmp/somewhere",
+        "VERAZ_DATABASE_URL": "postgresql://a/b",
+        "VERAZ_RUNTIME_URL": "postgresql://c/d",
+        "VERAZ_SEARCH_SEMANTIC_WEIGHT": "0.25",
+        "VERAZ_EMBEDDER_OPTIONS": '{"threads": 1}',
+        "VERAZ_ROLES": "nurse, public,",
+    }
+    config = load(environ=environ)
+    assert config.home_path == Path("/tmp/somewhere")
+    assert config.model_cache == Path("/tmp/somewhere/models")
+    assert (config.database.url, config.database.runtime_url) == ("postgresql://a/b", "postgresql://c/d")
+    assert config.search.semantic_weight == 0.25
+    assert config.embedder.options == {"threads": 1}
+    assert config.roles == ("nurse", "public")
+
+
+def test_every_listed_variable_is_accepted() -> None:
+    assert {f"VERAZ_{s}_{k}".upper() for s, c in SECTIONS.items() for k in c.__struct_fields__} <= set(
+        variables()
+    )
+    values = {"VERAZ_EMBEDDER_OPTIONS": "{}", "VERAZ_SEARCH_FUSION": "rrf", "VERAZ_INGEST_CHUNK_TOKENS": "64"}
+    load(environ={name: values.get(name, "1") for name in variables()})
+
+
+def test_an_empty_variable_counts_as_unset() -> None:
+    assert load(environ={"VERAZ_TENANT": "", "VERAZ_SEARCH_POOL": ""}) == Config()
+
+
+def test_the_file_is_found_by_variable_and_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(environ={}).tenant == "default"
+    write(tmp_path, 'tenant = "here"')
+    assert load(environ={}).tenant == "here"
+    other = tmp_path / "other.toml"
+    other.write_bytes("\ufefftenant = 'other'".encode())
+    assert load(environ={"VERAZ_CONFIG": str(other)}).tenant == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tenent = 'x'", "unknown key 'tenent'"),
+        ("[search]\npol = 3", "unknown key 'pol' in [search]"),
+        ("search = 3", "search is a section"),
+        ("[serch]\npool = 3", "unknown key 'serch'"),
+        ("[search]\npool = 'many'", "search.pool: Expected `int`"),
+        ("[search]\npool = 0", "search.pool: pool is 0, and must be at least 1"),
+        ("[search]\nef_search = 2000", "search.ef_search: ef_search is 2000, and must be between 1 and 1000"),
+        ("[search]\nfusion = 'magic'", "search.fusion: Invalid enum value 'magic'"),
+        ("[answer]\nthreshold = 1.5", "answer.threshold: threshold is 1.5"),
+        ("roles = []", "roles: roles must name at least one role"),
+        ("roles = [1]", "roles: Expected `str`"),
+        ("tenant = ", "veraz.toml: Invalid value"),
+    ],
+)
+def test_a_bad_file_is_named_with_the_key(tmp_path: Path, text: str, said: str) -> None:
+    error = refused(write(tmp_path, text), {})
+    assert "veraz.toml" in error.what
+    assert said in error.what
+
+
+def test_a_near_miss_is_suggested(tmp_path: Path) -> None:
+    assert "did you mean 'pool'?" in str(refused(write(tmp_path, "[search]\npol = 3"), {}))
+    assert "did you mean VERAZ_TENANT?" in str(refused(environ={"VERAZ_TENNANT": "x"}))
+
+
+@pytest.mark.parametrize("name", ["VERAZ_SEARCH_COLOUR", "VERAZ_COLOUR", "VERAZ_SEARCH", "VERAZ_"])
+def test_an_unknown_variable_is_refused(name: str) -> None:
+    assert refused(environ={name: "1"}).what == f"{name}: unknown variable"
+
+
+def test_a_bad_value_names_its_variable_or_flag() -> None:
+    assert refused(environ={"VERAZ_SEARCH_POOL": "x"}).what.startswith("VERAZ_SEARCH_POOL: Expected `int`")
+    assert refused(environ={"VERAZ_ANSWER_THRESHOLD": "-1"}).what.startswith(
+        "VERAZ_ANSWER_THRESHOLD: threshold is -1"
+    )
+    assert refused(environ={"VERAZ_EMBEDDER_OPTIONS": "{"}).what.startswith(
+        "VERAZ_EMBEDDER_OPTIONS: not valid JSON"
+    )
+    assert refused(environ={}, flags={"tenant": " "}).what == "--tenant: tenant is blank"
+    assert refused(environ={}, flags={"roles": ","}).what.startswith("--roles: roles must name")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert "no such configuration file" in refused(tmp_path / "none.toml", {}).what
+
+
+def test_configuration_is_frozen() -> None:
+    with pytest.raises(AttributeError):
+        load(environ={}).tenant = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
+def test_every_section_explains_its_keys(section: type[msgspec.Struct]) -> None:
+    undocumented = {name for name in section.__struct_fields__ if f"`{name}`" not in (section.__doc__ or "")}
+    assert undocumented == set()
