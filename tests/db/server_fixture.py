@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from veraz.db.embedded import EmbeddedServer
+from veraz.errors import DatabaseError
 
 FAST = {
     "fsync": "off",
@@ -32,7 +33,13 @@ def test_server() -> str:
     home.mkdir(mode=0o711, exist_ok=True)
     if home.stat().st_uid != os.getuid():
         raise PermissionError(f"{home} belongs to another user: remove it or set TMPDIR")
-    return EmbeddedServer(home, settings=FAST).ensure_running()
+    server = EmbeddedServer(home, settings=FAST)
+    try:
+        return server.ensure_running()
+    except DatabaseError:
+        # Without durability a power cut may leave a broken cluster. It holds nothing but test databases.
+        server.destroy()
+        return server.ensure_running()
 
 
 # pytest would collect both by their names.

@@ -8,25 +8,25 @@ user can read.
 
 from __future__ import annotations
 
-import os
+import pwd
 import secrets
 import shutil
 import subprocess
 from pathlib import Path
 
+from veraz.db.embedded.durable import sync_directory, sync_file_system
 from veraz.db.embedded.layout import Account, Layout
 from veraz.db.embedded.runtime import Runtime
+from veraz.db.embedded.space import is_full, no_space
 from veraz.errors import DatabaseError
 
 SUPERUSER = "postgres"
 DATABASE = "veraz"
-FREE_BYTES_NEEDED = 300 * 1024 * 1024
 _SECONDS = 600
 # The text search parser asks the C library what a letter is. Under plain C every code point above 127 counts
 # as one, so curly quotes and dashes would stick to words; comparison and case mapping are PostgreSQL's own
 # and need no locale.
 _CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
-_SPACE_ERRORS = ("No space left on device", "Disk quota exceeded")
 
 
 def create_cluster(layout: Layout, account: Account, runtime: Runtime, lock: int) -> None:
@@ -34,22 +34,23 @@ def create_cluster(layout: Layout, account: Account, runtime: Runtime, lock: int
 
     The child inherits the start lock: nobody starts over while the initdb of a killed command still runs.
     """
-    _check_space(layout)
+    _check_user(account)
     _run_initdb(layout, account, runtime, lock)
-    statements = [_password_statement(new_password(layout)), f"CREATE DATABASE {DATABASE};"]
+    password = secrets.token_urlsafe(24)
+    statements = [_password_statement(password), f"CREATE DATABASE {DATABASE};"]
     _run_single_user(layout.half_made_data, account, runtime, lock, statements)
-    os.sync()
+    layout.write(layout.password, f"{password}\n", mode=0o600)
+    sync_file_system(layout.base)
     layout.half_made_data.rename(layout.data)
+    # Were the rename undone, `data.new` would be thrown away with the rows that came since.
+    sync_directory(layout.base)
 
 
 def reset_password(layout: Layout, account: Account, runtime: Runtime, lock: int) -> None:
-    _run_single_user(layout.data, account, runtime, lock, [_password_statement(new_password(layout))])
-
-
-def new_password(layout: Layout) -> str:
     password = secrets.token_urlsafe(24)
+    _run_single_user(layout.data, account, runtime, lock, [_password_statement(password)])
+    # Written last: killed in between, the next start finds no file and sets yet another password.
     layout.write(layout.password, f"{password}\n", mode=0o600)
-    return password
 
 
 def read_password(layout: Layout) -> str | None:
@@ -73,24 +74,20 @@ def check_version(layout: Layout, runtime: Runtime) -> None:
 
 def data_version(layout: Layout) -> str:
     try:
-        return (layout.data / "PG_VERSION").read_text(encoding="ascii").strip()
+        return (layout.data / "PG_VERSION").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
         return "unknown"
 
 
-def _check_space(layout: Layout) -> None:
-    free = shutil.disk_usage(layout.base).free
-    if free < FREE_BYTES_NEEDED:
-        raise no_space(layout.base)
-
-
-def no_space(base: Path) -> DatabaseError:
-    free = shutil.disk_usage(base).free // (1024 * 1024)
-    needed = FREE_BYTES_NEEDED // (1024 * 1024)
-    return DatabaseError(
-        f"the disk that holds {base} is full: {free} MB free, a new embedded server needs {needed} MB",
-        fix="free some space, or set VERAZ_HOME to a directory on another disk",
-    )
+def _check_user(account: Account) -> None:
+    """initdb looks its user up by name; the bare user ids that some container platforms give have none."""
+    try:
+        pwd.getpwuid(account.uid)
+    except KeyError:
+        raise DatabaseError(
+            f"PostgreSQL cannot create its data directory: user id {account.uid} has no entry in /etc/passwd",
+            fix="run as a user that has one (in a container: add it in the image), or give --database URL",
+        ) from None
 
 
 def _run_initdb(layout: Layout, account: Account, runtime: Runtime, lock: int) -> None:
@@ -165,7 +162,7 @@ def _text(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _failed(what: str, base: Path, output: str) -> DatabaseError:
-    if any(error in output for error in _SPACE_ERRORS):
+    if is_full(base, output):
         return no_space(base)
     # The statements are not repeated in an error: one of them holds the password.
     lines = [line for line in output.splitlines() if "PASSWORD" not in line]

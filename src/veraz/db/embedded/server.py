@@ -8,9 +8,10 @@ from pathlib import Path
 
 from veraz.db.embedded import cluster, ports, process
 from veraz.db.embedded.layout import Account, Layout, find_layout, make_layout, remove_base
-from veraz.db.embedded.logs import LogWatch, prune_logs, read_logs
+from veraz.db.embedded.logs import LogWatch, newest_log, prune_logs, read_logs
 from veraz.db.embedded.runtime import Runtime, find_runtime, unpack_runtime
 from veraz.db.embedded.settings import HBA, config_text, settings_for, this_machine
+from veraz.db.embedded.space import check_space, is_full, no_space
 from veraz.errors import DatabaseError
 
 START_SECONDS = 600.0
@@ -71,9 +72,11 @@ class EmbeddedServer:
     def stop(self) -> bool:
         with _explained(self.home):
             layout = find_layout(self.home)
-            if layout is None or not process.is_alive(layout):
+            if layout is None:
                 return False
             with process.start_lock(layout, LOCK_SECONDS, _nothing):
+                if not process.is_alive(layout):
+                    return False
                 process.stop_postmaster(layout, STOP_SECONDS)
             return True
 
@@ -129,19 +132,23 @@ class EmbeddedServer:
             version=_version(layout),
             home=self.home,
             data_dir=layout.data,
-            log_path=layout.log,
+            log_path=newest_log(layout),
             url_redacted=_format_url("***", found.port) if found else None,
         )
 
     def _start(self, progress: Progress) -> str:
-        layout, account = make_layout(self.home)
         waiting = "waiting for another command that is starting the embedded server"
-        with process.start_lock(layout, LOCK_SECONDS, lambda: progress(waiting)) as lock:
-            return self._running_url() or self._start_locked(layout, account, lock, progress)
+        while True:
+            layout, account = make_layout(self.home)
+            with process.start_lock(layout, LOCK_SECONDS, lambda: progress(waiting)) as lock:
+                if process.still_there(layout, lock):
+                    return self._running_url() or self._start_locked(layout, account, lock, progress)
 
     def _start_locked(self, layout: Layout, account: Account, lock: int, progress: Progress) -> str:
         if (url := self._join_starting(layout, progress)) is not None:
             return url
+        if not layout.data.exists():
+            check_space(layout)
         runtime = _runtime(layout, account, lock, progress)
         if not layout.data.exists():
             progress("creating the database")
@@ -155,13 +162,12 @@ class EmbeddedServer:
     def _join_starting(self, layout: Layout, progress: Progress) -> str | None:
         """Wait for a server that another command started and did not live to see ready; clear away a dead
         one."""
-        found = process.postmaster(layout)
+        found = process.find_starting(layout)
         if found is not None and process.await_ready(
             layout, found.port, START_SECONDS, lambda: progress("waiting for the embedded server to recover")
         ):
             return _url(layout, found.port)
-        if process.is_alive(layout):
-            process.end_orphans(layout)
+        process.end_orphans(layout)
         # No process of this server is left, so whoever has the recorded pid is somebody else. Left in place,
         # the file would keep PostgreSQL from starting as long as that other process lives.
         (layout.data / "postmaster.pid").unlink(missing_ok=True)
@@ -221,10 +227,9 @@ def _version(layout: Layout) -> str | None:
 
 
 def _ended(layout: Layout, said: str) -> DatabaseError:
-    if "No space left on device" in said or "Disk quota exceeded" in said:
-        return cluster.no_space(layout.base)
-    severe = [line for line in said.splitlines() if "FATAL" in line or "PANIC" in line or "HINT" in line]
-    reason = " / ".join((severe or said.splitlines())[-3:]) or "it wrote no message"
+    if is_full(layout.base, said):
+        return no_space(layout.base)
+    reason = " / ".join(said.splitlines()[-4:]) or "it wrote no message"
     return DatabaseError(
         f"the embedded server ended while it started: {reason}",
         fix=f"read `veraz server logs` ({layout.log})",
