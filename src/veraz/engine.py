@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import psycopg
 
 from veraz import __version__
 from veraz.answer import store as answer_store
-from veraz.answer.pipeline import Draft, Evidence, compose
+from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import content_terms
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
@@ -306,12 +306,27 @@ class AsyncVeraz:
         trace: bool = True,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
-        run = await self._search(
-            await self.identity(), question, k, mode, lang, filters, fusion, exact, explain
-        )
+        identity = await self.identity()
+        run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain)
+        result = await self._assessed(identity, run)
         if trace:
-            await self._keep_search(run.result)
-        return run.result
+            await self._keep_search(result)
+        return result
+
+    async def _assessed(self, identity: Identity, run: SearchRun) -> SearchResult:
+        """The result with the probability that its best hits can answer the question."""
+        timer = Timer()
+        with timer.stage("sufficiency"):
+            best = replace(run.result, hits=run.result.hits[: self.config.answer.evidence])
+            found = assess(await self._gather(identity, run.result.question, replace(run, result=best)))
+        timings = dict(run.result.timings_ms)
+        total = timings.pop("total", 0.0) + timer.stages["sufficiency"]
+        return replace(
+            run.result,
+            sufficiency=0.0 if found.lacking else round(found.sufficiency, 4),
+            threshold=self.config.answer.threshold,
+            timings_ms={**timings, **timer.stages, "total": round(total, 3)},
+        )
 
     async def _search(
         self,

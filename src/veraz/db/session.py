@@ -18,6 +18,8 @@ from veraz.nouns.corpus import Identity
 
 RUNTIME_ROLE = "veraz_app"
 OPS_ROLE = "veraz_ops"
+TRANSACTION_ROLLBACK = "40"
+"""SQLSTATE class of deadlocks and serialization failures: the server is well, and the transaction may be run again."""
 Connection = AsyncConnection[Any]
 
 
@@ -106,6 +108,8 @@ class Database:
         except PoolTimeout as error:
             raise unreachable(self.url, error) from error
         except psycopg.OperationalError as error:
+            if (error.sqlstate or "").startswith(TRANSACTION_ROLLBACK):
+                raise
             raise lost(self.url, error) from error
 
 

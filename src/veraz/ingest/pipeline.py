@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ WINDOW_CHUNKS = 384
 WINDOW_ITEMS = 64
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
+
+DEADLOCK_ATTEMPTS = 5
+REMEMBERED_VECTORS = 50_000
+"""Vectors kept in memory to share among equal texts; older ones are read back from the database."""
 
 Progress = Callable[["Tally"], None]
 
@@ -235,6 +239,7 @@ class Ingest:
                     new = {h for h in prepared.hashes if h in fresh} - counted
                     counted |= new
                     await out.put(Embedded(prepared, vectors, len(new)))
+            self._forget_old_vectors()
         await out.put(None)
 
     async def _embed_texts(self, window: Sequence[Prepared]) -> set[bytes]:
@@ -248,7 +253,7 @@ class Ingest:
         if not texts:
             return set()
         async with self._database.transaction(self._identity, "write") as connection:
-            self._vectors |= await store.known_vectors(connection, self._space_id, list(texts))
+            self._remember((await store.known_vectors(connection, self._space_id, list(texts))).items())
         missing = [h for h in texts if h not in self._vectors]
         if not missing:
             return set()
@@ -259,8 +264,15 @@ class Ingest:
             f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
             for i in batch.truncated
         ]
-        self._vectors.update(zip(missing, batch.vectors, strict=True))
+        self._remember(zip(missing, batch.vectors, strict=True))
         return set(missing)
+
+    def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
+        self._vectors.update(vectors)
+
+    def _forget_old_vectors(self) -> None:
+        for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
+            del self._vectors[old]
 
     async def _embed_one_by_one(self, window: Sequence[Prepared]) -> set[bytes]:
         """One text that the model cannot embed must not cost its neighbours: find the document and report it."""
@@ -287,7 +299,7 @@ class Ingest:
         written = 0
         while (embedded := await source.get()) is not None:
             try:
-                await self._write(embedded)
+                await self._write_again_after_deadlock(embedded)
             except (psycopg.DataError, psycopg.IntegrityError) as error:
                 item = embedded.prepared.item
                 reason = str(error).splitlines()[0]
@@ -297,6 +309,15 @@ class Ingest:
             written += 1
             if written % MERGE_EVERY == 0:
                 await self._merge(final=False)
+
+    async def _write_again_after_deadlock(self, embedded: Embedded) -> None:
+        for attempt in range(DEADLOCK_ATTEMPTS):
+            try:
+                await self._write(embedded)
+                return
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+                if attempt == DEADLOCK_ATTEMPTS - 1:
+                    raise
 
     async def _write(self, embedded: Embedded) -> None:
         prepared = embedded.prepared
