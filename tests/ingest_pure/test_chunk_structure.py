@@ -351,3 +351,14 @@ def test_a_table_without_header_repeats_no_row() -> None:
     chunks = chunks_of(parse(rows, "text"), 60)
     assert len(chunks) > 3
     assert all(c.display == c.body for c in chunks)
+
+
+def test_a_title_without_markup_opens_a_chunk_and_closes_none() -> None:
+    parts = [
+        f"Part {n}\n\n" + " ".join(f"Sentence {i} of this part says a little." for i in range(9))
+        for n in range(12)
+    ]
+    doc = parse("\n\n".join(parts), "text")
+    for limit in (150, 200, 260):
+        bodies = [c.body for c in chunks_of(doc, limit)]
+        assert not any(re.search(r"Part \d+$", body) for body in bodies)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from veraz.ingest.tables import Table, read_table
 from veraz.nouns.corpus import BlockKind, ParsedDocument, Section, Span
-from veraz.text.lines import item_marker, line_parts, lines, trim
+from veraz.text.lines import ENDS_SENTENCE, item_marker, line_parts, lines, trim
 from veraz.text.sentences import sentence_spans
 
 # What it costs to end a chunk here, against 1 for one more chunk.
@@ -18,7 +18,7 @@ AT_ITEM = 0.15
 AT_SENTENCE = 0.35
 AT_WORD = 0.9
 INSIDE_WORD = 1.2
-AFTER_COLON = 0.5
+AFTER_LABEL = 0.6
 
 _DIGIT_JOIN = re.compile(r"[\d.,:/\-–·٫'’]")
 
@@ -78,8 +78,12 @@ def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
     ]
     units.sort(key=lambda unit: unit.start)
     for unit, following in pairwise(units):
-        if unit.kind == "paragraph" and text[unit.end - 1] == ":" and following.section == unit.section:
-            unit.end_cost = AFTER_COLON
+        if (
+            unit.kind == "paragraph"
+            and following.section == unit.section
+            and _leads_on(text, unit.start, unit.end)
+        ):
+            unit.end_cost = AFTER_LABEL
     return iter(units)
 
 
@@ -90,6 +94,14 @@ def trim_block(text: str, kind: BlockKind, start: int, end: int) -> tuple[int, i
         line = max(text.rfind("\n", start, left), text.rfind("\r", start, left)) + 1
         left = max(start, line) if text[max(start, line) : left].isspace() else left
     return left, right
+
+
+def _leads_on(text: str, start: int, end: int) -> bool:
+    """Whether a piece is only worth reading with what follows: it ends with a colon, or is a short line
+    without a stop, such as the title of a part that has no markup."""
+    return text[end - 1] == ":" or (
+        end - start <= 80 and not ENDS_SENTENCE.search(text[max(start, end - 8) : end])
+    )
 
 
 def _solid(text: str, unit: Unit) -> bool:
@@ -113,7 +125,10 @@ def cut_unit(text: str, unit: Unit, room: int, lang: str) -> list[Unit]:
         return _cut_structure(text, unit)
     if unit.level == 1:
         spans = sentence_spans(text[unit.start : unit.end], lang)
-        return _parts(text, unit, [unit.start + span.start for span in spans], 2, AT_SENTENCE)
+        parts = _parts(text, unit, [unit.start + span.start for span in spans], 2, AT_SENTENCE)
+        for part in parts[:-1]:
+            part.end_cost += AFTER_LABEL * _leads_on(text, part.start, part.end)
+        return parts
     return _cut_anywhere(text, unit, room)
 
 
