@@ -54,19 +54,35 @@ class Draft:
     signals: Mapping[str, float]
 
 
-async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, threshold: float) -> Draft:
-    """Answers, shows a conflict, or refuses with a reason; a refusal is a value."""
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Whether the evidence can answer: a calibrated probability, what it was computed from, and a rule's objection."""
+
+    sufficiency: float
+    signals: Mapping[str, float]
+    lacking: sufficiency.Shortfall | None
+    picked: tuple[Candidate, ...]
+
+
+def assess(evidence: Evidence) -> Assessment:
+    """Needs no model: words, arms' scores and agreement."""
     picked = select.shortlist(
         evidence.question, evidence.hits, evidence.texts, terms=evidence.words, lang=evidence.lang
     )
     signals = _signals(evidence, picked)
-    probability = sufficiency.probability(signals, sufficiency.load())
     measured = {name: round(getattr(signals, name), 4) for name in sufficiency.NAMES}
     lacking = sufficiency.shortfall(
         evidence.question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
     )
-    if lacking or probability < threshold or not picked or evidence.vector is None:
-        return _refusal(render.reason_text(lacking, evidence.lang), probability, measured)
+    return Assessment(sufficiency.probability(signals, sufficiency.load()), measured, lacking, tuple(picked))
+
+
+async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, threshold: float) -> Draft:
+    """Answers, shows a conflict, or refuses with a reason; a refusal is a value."""
+    found = assess(evidence)
+    picked, probability, measured = found.picked, found.sufficiency, found.signals
+    if found.lacking or probability < threshold or not picked or evidence.vector is None:
+        return _refusal(render.reason_text(found.lacking, evidence.lang), probability, measured)
     vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
     mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
     chosen = select.choose(
