@@ -323,7 +323,7 @@ class AsyncVeraz:
         total = timings.pop("total", 0.0) + timer.stages["sufficiency"]
         return replace(
             run.result,
-            sufficiency=0.0 if found.lacking else round(found.sufficiency, 4),
+            sufficiency=0.0 if found.lacking else round(found.probability, 4),
             threshold=self.config.answer.threshold,
             timings_ms={**timings, **timer.stages, "total": round(total, 3)},
         )

@@ -58,7 +58,7 @@ class Draft:
 class Assessment:
     """Whether the evidence can answer: a calibrated probability, what it was computed from, and a rule's objection."""
 
-    sufficiency: float
+    probability: float
     signals: Mapping[str, float]
     lacking: sufficiency.Shortfall | None
     picked: tuple[Candidate, ...]
@@ -80,7 +80,7 @@ def assess(evidence: Evidence) -> Assessment:
 async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, threshold: float) -> Draft:
     """Answers, shows a conflict, or refuses with a reason; a refusal is a value."""
     found = assess(evidence)
-    picked, probability, measured = found.picked, found.sufficiency, found.signals
+    picked, probability, measured = found.picked, found.probability, found.signals
     if found.lacking or probability < threshold or not picked or evidence.vector is None:
         return _refusal(render.reason_text(found.lacking, evidence.lang), probability, measured)
     vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
