@@ -37,6 +37,8 @@ use."""
 
 
 class E5Tokenizer:
+    closing = 1  # `</s>`
+
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._characters = dict(vocabulary.characters)
         self._fenced = {code: new + _FENCE * (len(new) != 1) for code, new in vocabulary.characters.items()}

@@ -63,6 +63,8 @@ class _Whole:
 
     def __init__(self, tokenizer: HubTokenizer) -> None:
         self._tokenizer = tokenizer
+        special = tokenizer.encode("a").special_tokens_mask
+        self.closing = len(special) - 1 - max((i for i, flag in enumerate(special) if not flag), default=-1)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]

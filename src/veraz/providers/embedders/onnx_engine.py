@@ -27,6 +27,11 @@ TOKEN_BUDGET = 1024
 
 
 class Tokenizer(Protocol):
+    @property
+    def closing(self) -> int:
+        """How many special tokens end every text; a cut keeps them."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, special tokens included, never cut."""
         ...
@@ -150,9 +155,9 @@ class OnnxEmbedder:
         return EmbeddingBatch(vectors, cut)
 
     def _cut(self, row: list[int]) -> list[int]:
-        """At most max_tokens ids, the closing special kept."""
-        limit = self._space.max_tokens
-        return row if len(row) <= limit else [*row[: limit - 1], row[-1]]
+        """At most max_tokens ids, the closing specials kept."""
+        limit, closing = self._space.max_tokens, self._tokenizer.closing
+        return row if len(row) <= limit else row[: limit - closing] + row[len(row) - closing :]
 
     def _vectors(self, rows: list[list[int]]) -> Vectors:
         vectors = np.empty((len(rows), self._space.dimension), np.float32)

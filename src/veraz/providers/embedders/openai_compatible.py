@@ -166,11 +166,17 @@ class _Call:
     async def embed(self, texts: list[str], start: int) -> Vectors:
         """Vectors of one batch, float32 (texts, dimensions), of length 1. `start` is its place in the whole
         call."""
+        async with self._slots:  # held while waiting too: a server that is short of room gets no new batches
+            response = await self._answered(texts)
+        return read_answer(response.content, self._options, count=len(texts), start=start)
+
+    async def _answered(self, texts: list[str]) -> httpx.Response:
         backoff = Backoff(budget=self._options.max_wait)
         while True:
+            await self._observe_pause()
             failure, asked = await self._attempt(texts)
             if isinstance(failure, httpx.Response) and failure.is_success:
-                return read_answer(failure.content, self._options, count=len(texts), start=start)
+                return failure
             wait = backoff.next_wait(asked)
             if wait is None:
                 raise self._gave_up(failure, asked, backoff.attempts)
@@ -180,12 +186,10 @@ class _Call:
 
     async def _attempt(self, texts: list[str]) -> tuple[httpx.Response | httpx.TransportError, float | None]:
         """The answer or the failure worth another attempt, and the seconds that the server asked to wait."""
-        async with self._slots:
-            await self._observe_pause()
-            try:
-                response = await self._client.post(self._url, json=self._body(texts))
-            except httpx.TransportError as error:
-                return error, None
+        try:
+            response = await self._client.post(self._url, json=self._body(texts))
+        except httpx.TransportError as error:
+            return error, None
         if response.is_success:
             return response, None
         if response.status_code not in RETRIED:
