@@ -89,8 +89,12 @@ def _silent(_number: int, _question: DemoQuestion, _answer: Answer) -> None:
 def _printer(out: Console) -> Callable[[int, DemoQuestion, Answer], None]:
     def show(number: int, question: DemoQuestion, answer: Answer) -> None:
         out.print()
-        out.rule(text(f"{number}. {question.shows}", "bold"), align="left")
-        out.print(text(f'veraz ask "{question.question}"', "bold cyan"))
+        out.rule(text(f"{number}. {question.shows[0].upper()}{question.shows[1:]}", "bold"), align="left")
+        out.print(
+            text(
+                f'veraz ask "{question.question}" --tenant {answer.access.get("tenant", TENANT)}', "bold cyan"
+            )
+        )
         out.print()
         show_answer(out, answer)
 

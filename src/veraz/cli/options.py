@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -108,8 +108,7 @@ def verb(name: str, *, example: str, **attributes: Any) -> Callable[[Callable[..
 
 
 def subverb(group: VerbGroup, name: str, *, example: str) -> Callable[[Callable[..., Any]], Verb]:
-    made: Callable[[Callable[..., Any]], Verb] = group.command(name, cls=Verb, example=example)
-    return made
+    return cast("Callable[[Callable[..., Any]], Verb]", group.command(name, cls=Verb, example=example))
 
 
 # Types

@@ -16,7 +16,7 @@ from veraz.cli.state import State
 from veraz.errors import UsageError
 
 if TYPE_CHECKING:
-    from veraz.search.store import Filters
+    from veraz.nouns.question import Filters
 
 
 @verb(
@@ -74,7 +74,7 @@ def command(
     if state.json:
         emit(state, result)
     else:
-        show_result(console(), result, explain=explain)
+        show_result(console(), result, explain=explain, tenant=state.tenant)
 
 
 def filters_of(
@@ -86,7 +86,7 @@ def filters_of(
     doc_lang: tuple[str, ...] | None,
 ) -> Filters:
     """The filters that the options of `question_options` name. Raises UsageError for a range that is empty."""
-    from veraz.search.store import Filters
+    from veraz.nouns.question import Filters
 
     if revised_from and revised_to and revised_from > revised_to:
         raise UsageError(

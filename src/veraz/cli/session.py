@@ -33,7 +33,11 @@ def with_engine(state: State, work: Work[Result], *, bars: Bars | None = None) -
 
 
 async def _run(config: Config, work: Work[Result], bars: Bars) -> Result:
+    async with await open_engine(config, bars) as engine:
+        return await work(engine)
+
+
+async def open_engine(config: Config, bars: Bars) -> AsyncVeraz:
     from veraz.engine import AsyncVeraz
 
-    async with await AsyncVeraz.open(config=config, report=bars.say, model_progress=bars.model) as engine:
-        return await work(engine)
+    return await AsyncVeraz.open(config=config, report=bars.say, model_progress=bars.model)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from veraz.cli.render.console import joined, one_line, path_of, revised, show_indented, text, timings
+from veraz.cli.render.console import one_line, path_of, revised, show_indented, show_parts, text, timings
 from veraz.nouns.answer import Answer, Citation, Conflict, Superseded
 
 OUTCOMES: Mapping[str, tuple[str, str]] = {
@@ -22,24 +22,22 @@ OUTCOMES: Mapping[str, tuple[str, str]] = {
 def show_answer(out: Console, answer: Answer) -> None:
     words, style = OUTCOMES[answer.outcome]
     if answer.route:
-        # A panel is drawn with lines; the message alone must stay readable where they are not.
-        out.print(
-            Panel(
-                text(answer.route.message, "bold"),
-                title=text(answer.route.category),
-                border_style="red",
-                padding=(0, 1),
-            )
-        )
-    out.print(text(words, style))
+        # First and framed: the one thing that must not be overlooked.
+        title = text(one_line(answer.route.category), "bold red")
+        out.print(Panel(text(answer.route.message, "bold"), title=title, border_style="red", padding=(0, 1)))
+        words = f"{words} (rule {answer.route.rule})"
+    show_indented(out, text(words, style), 0)
     if body := _body(answer):
-        out.print(text(f"\n{body}"))
+        out.print()
+        show_indented(out, text(body), 0)
     if answer.uncertain:
-        out.print(text("The evidence is weak: check the sources before relying on this.", "yellow"))
+        show_indented(
+            out, text("\nThe evidence is weak: read the sources before relying on this.", "yellow"), 0
+        )
     for conflict in answer.conflicts:
         _show_conflict(out, conflict, {c.n: c for c in answer.citations})
     for replaced in answer.superseded:
-        out.print(_superseded(replaced))
+        show_indented(out, _superseded(replaced), 0)
     _show_sources(out, answer.citations)
     _show_end(out, answer)
 
@@ -53,7 +51,7 @@ def _body(answer: Answer) -> str:
 
 def _show_conflict(out: Console, conflict: Conflict, citations: Mapping[int, Citation]) -> None:
     out.print()
-    out.print(text(f"On {one_line(conflict.topic)}:", "bold"))
+    show_indented(out, text(f"On {one_line(conflict.topic)}:", "bold"), 0)
     for side in conflict.sides:
         cited = [citations[n] for n in side.citations if n in citations]
         marks = "".join(f" [{n}]" for n in side.citations)
@@ -63,9 +61,9 @@ def _show_conflict(out: Console, conflict: Conflict, citations: Mapping[int, Cit
                 path_of(citation.title, ()),
                 citation.source,
                 revised(citation.revised_at),
-                f"authority {citation.authority} of 5",
+                f"authority {citation.authority}",
             ]
-            show_indented(out, joined(text(part, "dim") for part in place), 4)
+            show_parts(out, [text(part, "dim") for part in place], 4)
 
 
 def _superseded(replaced: Superseded) -> Text:
@@ -93,7 +91,7 @@ def _show_sources(out: Console, citations: Iterable[Citation]) -> None:
             text(f"superseded by {citation.superseded_by}", "bold red") if citation.superseded_by else None
         )
         place = f"{citation.source}/{citation.external_id}#{citation.ord}"
-        show_indented(out, joined([place, revised(citation.revised_at), page, standing]), 4)
+        show_parts(out, [place, revised(citation.revised_at), page, standing], 4)
         if citation.url:
             show_indented(out, text(citation.url, "dim"), 4)
         show_indented(out, text(f"“{one_line(citation.quote)}”", "italic"), 4)
@@ -102,11 +100,12 @@ def _show_sources(out: Console, citations: Iterable[Citation]) -> None:
 def _show_end(out: Console, answer: Answer) -> None:
     out.print()
     for dropped in answer.dropped:
-        out.print(text(f"left out: {one_line(dropped.text)} ({dropped.why})", "dim"))
+        show_indented(out, text(f"left out: {one_line(dropped.text)} ({dropped.why})", "dim"), 0)
     for note in answer.notes:
-        out.print(text(f"note: {note}", "yellow"))
-    out.print(joined([_sufficiency(answer), timings(answer.timings_ms)]))
-    out.print(text(f"trace {answer.trace_id} · veraz why {str(answer.trace_id)[:8]}", "dim"))
+        show_indented(out, text(f"note: {note}", "yellow"), 0)
+    show_parts(out, [_sufficiency(answer)])
+    show_parts(out, timings(answer.timings_ms))
+    out.print(text(explained_by(answer.trace_id, answer.access.get("tenant")), "dim"), soft_wrap=True)
 
 
 def _sufficiency(answer: Answer) -> Text | None:

@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
+from uuid import UUID
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+DEFAULT_TENANT = "default"
 
 # C0 and C1 controls but tab and newline: a document must not move the cursor or set the title of its reader's terminal.
 # Bidirectional overrides: nor show a text in another order than it was written.
@@ -48,8 +51,25 @@ def text(value: object, style: str = "") -> Text:
 
 def joined(parts: Iterable[Text | str | None], separator: str = " · ") -> Text:
     """The parts that are not empty, as one text."""
-    kept = [part if isinstance(part, Text) else text(part) for part in parts if part]
-    return Text(separator, style="dim").join(kept)
+    return Text(separator, style="dim").join(_kept(parts))
+
+
+def _kept(parts: Iterable[Text | str | None]) -> list[Text]:
+    return [part if isinstance(part, Text) else text(part) for part in parts if part]
+
+
+def show_parts(
+    out: Console, parts: Iterable[Text | str | None], indent: int = 0, *, label: Text | None = None
+) -> None:
+    """`a · b · c`, broken between parts where the line is full, and inside one only where it alone is too long."""
+    line: list[Text] = []
+    for part in _kept(parts):
+        if line and joined([*line, part]).cell_len > out.width - indent:
+            show_indented(out, joined(line), indent, label=label)
+            line, label = [], None
+        line.append(part)
+    if line:
+        show_indented(out, joined(line), indent, label=label)
 
 
 def path_of(title: str, heading_path: Iterable[str]) -> str:
@@ -63,6 +83,12 @@ def path_of(title: str, heading_path: Iterable[str]) -> str:
 
 def revised(day: date | str | None) -> str:
     return f"revised {day}" if day else "undated"
+
+
+def explained_by(trace_id: UUID, tenant: str | None) -> str:
+    """The command that explains a trace, for the tenant that it belongs to."""
+    of_tenant = f" --tenant {tenant}" if tenant and tenant != DEFAULT_TENANT else ""
+    return f"explained by: veraz why {trace_id}{of_tenant}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -81,9 +107,25 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def timings(stages: Mapping[str, float]) -> Text:
-    """`embed 12 ms · arms 4 ms · total 19 ms`"""
-    return Text(" · ".join(f"{name} {_milliseconds(value)}" for name, value in stages.items()), style="dim")
+_STAGES = (
+    "route",
+    "embed",
+    "search",
+    "arms",
+    "repair",
+    "fuse",
+    "read",
+    "evidence",
+    "compose",
+    "supersession",
+    "total",
+)
+
+
+def timings(stages: Mapping[str, float]) -> list[Text]:
+    """`embed 12 ms`, `arms 4 ms`, `total 19 ms`, in the order in which the stages run: a stored trace has lost it."""
+    ordered = sorted(stages.items(), key=lambda stage: _STAGES.index(stage[0]) if stage[0] in _STAGES else -1)
+    return [text(f"{name} {_milliseconds(value)}", "dim") for name, value in ordered]
 
 
 def _milliseconds(value: float) -> str:

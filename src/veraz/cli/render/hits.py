@@ -8,7 +8,17 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from veraz.cli.render.console import clean, counted, joined, path_of, revised, show_indented, text, timings
+from veraz.cli.render.console import (
+    clean,
+    counted,
+    explained_by,
+    path_of,
+    revised,
+    show_indented,
+    show_parts,
+    text,
+    timings,
+)
 from veraz.cli.render.snippet import matches, terms, window
 from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, SearchResult
 
@@ -16,7 +26,9 @@ SNIPPET = 300
 INDENT = 4
 
 
-def show_result(out: Console, result: SearchResult, *, explain: bool = False) -> None:
+def show_result(
+    out: Console, result: SearchResult, *, explain: bool = False, tenant: str | None = None
+) -> None:
     if not result.hits:
         out.print("nothing found", style="bold")
     wanted = terms(result.question)
@@ -26,26 +38,26 @@ def show_result(out: Console, result: SearchResult, *, explain: bool = False) ->
             show_indented(out, explanation(hit, result.config), INDENT)
         out.print()
     if explain:
-        _show_terms(out, result.hits)
+        _show_terms(out, result.hits, result.lang)
     for note in (*result.notes, *_shortfall(result)):
-        out.print(text(f"note: {note}", "yellow"))
+        show_indented(out, text(f"note: {note}", "yellow"), 0)
     out.print(text(f"{counted(len(result.hits), 'hit')} · {result.mode} · question read as {result.lang}"))
-    out.print(timings(result.timings_ms))
-    out.print(joined(["trace", str(result.trace_id)], " "))
+    show_parts(out, timings(result.timings_ms))
+    out.print(text(explained_by(result.trace_id, tenant), "dim"), soft_wrap=True)
 
 
 def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
     heading = text(path_of(hit.document.title, hit.heading_path), "bold cyan")
     heading.append(f"  {hit.score:.4f}", style="dim")
     show_indented(out, heading, INDENT, label=text(f"{hit.rank:>2}", "bold"))
-    facts = [
-        joined([_place(hit), revised(hit.document.revised_at), standing(hit.document)]),
-        emphasised(window(clean(hit.body), wanted, SNIPPET), wanted),
-        joined([_arm("lexical", hit.lexical), _arm("semantic", hit.semantic), _arm("rerank", hit.rerank)]),
-        text(f"chunk {hit.chunk_id}", "dim"),
-    ]
-    for fact in facts:
-        show_indented(out, fact, INDENT)
+    show_parts(out, [_place(hit), revised(hit.document.revised_at), standing(hit.document)], INDENT)
+    show_indented(out, emphasised(window(clean(hit.body), wanted, SNIPPET), wanted), INDENT)
+    show_parts(
+        out,
+        [_arm("lexical", hit.lexical), _arm("semantic", hit.semantic), _arm("rerank", hit.rerank)],
+        INDENT,
+    )
+    show_indented(out, text(f"chunk {hit.chunk_id}", "dim"), INDENT)
 
 
 def _place(hit: Hit) -> str:
@@ -122,7 +134,7 @@ def _term(name: str, arm: Mapping[str, Any], method: str, config: Mapping[str, A
     return f"{weight:.2g} × normalised({name} {arm['score']:.4f})"
 
 
-def _show_terms(out: Console, hits: Sequence[Hit]) -> None:
+def _show_terms(out: Console, hits: Sequence[Hit], lang: str) -> None:
     """The question's terms as the lexical arm read them; they are the same for every hit."""
     found = next((hit.explain["terms"] for hit in hits if hit.explain and hit.explain.get("terms")), ())
     if not found:
@@ -132,6 +144,7 @@ def _show_terms(out: Console, hits: Sequence[Hit]) -> None:
         if term["chunks"]:
             line = f"{term['lexeme']} ({term['analyser']}): idf {term['idf']:.3f}, in {counted(term['chunks'], 'chunk')}"
             show_indented(out, text(line), INDENT)
-    if absent := sorted({t["lexeme"] for t in found} - {t["lexeme"] for t in found if t["chunks"]}):
+    present = {term["lexeme"] for term in found if term["chunks"]}
+    if absent := sorted({t["lexeme"] for t in found if t["analyser"] == lang} - present):
         show_indented(out, text(f"in no chunk: {', '.join(absent)}"), INDENT)
     out.print()

@@ -9,7 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from veraz.cli.render.console import counted, joined, one_line, plain_table, show_indented, show_pairs, text
+from veraz.cli.render.console import (
+    counted,
+    joined,
+    one_line,
+    plain_table,
+    show_indented,
+    show_pairs,
+    show_parts,
+    text,
+)
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
 
 
@@ -24,6 +33,8 @@ def show_document(out: Console, shown: Shown, *, chunks: bool = False) -> None:
     for section in shown.sections:
         heading = one_line(section.heading) or "(before the first heading)"
         inside = sum(chunk.section == section.ord for chunk in shown.chunks)
+        if section.ord == 0 and not inside:
+            continue  # nothing but blank lines before the first heading
         line = text("  " * max(section.level, 1)) + text(heading)
         out.print(line + text(f"  {section.start}–{section.end}, {counted(inside, 'chunk')}", "dim"))
     if chunks:
@@ -98,7 +109,7 @@ def _show_chunk(out: Console, chunk: ShownChunk) -> None:
         page,
         f"{chunk.token_count} tokens",
     ]
-    show_indented(out, joined(head), 4, label=text(f"#{chunk.ord}", "bold"))
+    show_parts(out, head, 4, label=text(f"#{chunk.ord}", "bold"))
     standing = "" if chunk.is_current else " (not searched: superseded or not current)"
     show_indented(out, text(f"{chunk.chunk_id}{standing}", "dim"), 4)
     # The line breaks of a paragraph are those of the file; anything else is shown line by line.
