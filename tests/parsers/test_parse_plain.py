@@ -79,6 +79,7 @@ def test_headings_that_can_hardly_be_anything_else() -> None:
         "1.5 L of water\n\nText.",
         "NSAID\nmeans a drug.\n\nText.",
         "STOP.\n\nText.",
+        "HIV/AIDS\n\nText.",
         "E-4021 K3\n\nText.",
         "Drug    Dose\n-----------\nA       5",
         "A title alone\n\nText.",

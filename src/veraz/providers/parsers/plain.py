@@ -33,6 +33,7 @@ VERSION = "plain/1"
 
 _NUMBERED = re.compile(r"\s*([1-9]\d?(?:\.[1-9]\d?){0,4})(\.?)\s+(\S.{0,90})")
 _WORD_START = re.compile(r"[^\W\d_]{3}")
+_LONG_WORD = re.compile(r"[^\W\d_]{5}")
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,})\s*")
 # Lines this long are not wrapped: each is a paragraph of its own.
 _UNWRAPPED = 160
@@ -125,7 +126,8 @@ def _numbered(line: str) -> _Guess | None:
 
 def _capitals(line: str) -> _Guess | None:
     letters = [char for char in line if char.isalpha()]
-    if len(letters) < 4 or len(line) > 80 or len(line.split()) > 10 or line[-1] in ".;,!":
+    # A line of acronyms only ("HIV/AIDS") is no heading.
+    if not _LONG_WORD.search(line) or len(line) > 80 or len(line.split()) > 10 or line[-1] in ".;,!":
         return None
     solid = len(line) - line.count(" ")
     if len(letters) * 10 < solid * 6 or not all(map(str.isupper, letters)):
