@@ -96,9 +96,9 @@ def conflicts(
 def disagreements(
     selection: Selection, *, terms: Mapping[str, float] | None = None, within: float = 0.3, most: int = 24
 ) -> tuple[tuple[Conflict, ...], tuple[Citation, ...]]:
-    """Conflicts among the best-scored sentences of a selection, and the selection's citations with those
-    appended that only a conflict uses. Sentences that score more than `within` below the best, or rank
-    after `most`, are left out.
+    """Conflicts of the selection's claims with the best-scored sentences, and the selection's citations
+    with those appended that only a conflict uses. Sentences that score more than `within` below the best,
+    or rank after `most`, are left out.
     """
     cited = {(c.source, c.external_id, c.revision, c.start, c.end): c for c in selection.citations}
     taken = [s for s in selection.scored[:most] if s.score >= selection.scored[0].score - within]
@@ -109,7 +109,9 @@ def disagreements(
         known = cited.get(place) or citation(len(cited) + 1, candidate)
         cited[place] = known
         drafts[known.n] = _statement(scored, known.n)
+    own = {c.n for c in selection.citations}
     found = conflicts(list(drafts.values()), terms=terms)
+    found = tuple(c for c in found if any(own & set(side.citations) for side in c.sides))
     return _renumbered(found, selection.citations, {c.n: c for c in cited.values()})
 
 

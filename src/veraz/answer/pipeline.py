@@ -56,7 +56,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Whether the evidence can answer: a calibrated probability, what it was computed from, and a rule's objection."""
+    """Whether the evidence can answer: a calibrated probability, what it was computed from, and a rule's
+    objection."""
 
     probability: float
     signals: Mapping[str, float]

@@ -180,7 +180,7 @@ def _age(match: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    powers = _POWER.sub(lambda m: "^" + m.group(1).translate(_SUPERSCRIPTS), text)
+    powers = _POWER.sub(lambda m: "^" + m.group(1).translate(_SUPERSCRIPTS), " ".join(text.split()))
     return fold(powers.replace("º", "°").replace("° ", "°")).replace("’", " ").replace("'", " ")
 
 

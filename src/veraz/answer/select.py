@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
+from veraz.answer.tables import is_row
 from veraz.answer.words import Terms, content_terms, stems
 from veraz.nouns.answer import Citation, Claim
 from veraz.nouns.corpus import Vectors
@@ -50,7 +51,7 @@ class Mix:
     rank: float = 0.12
     position: float = 0.05
     quantity: float = 0.08
-    number: float = 0.15
+    number: float = 0.25
     context: float = 0.8
     floor: float = 0.12
     max_sentences: int = 5
@@ -59,13 +60,15 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate with its score and the parts of it. `vector` is the sentence's embedding when it was
+    """A candidate with its score and the parts of it. `covers_number`: a number of the question is
+    a value of it or lies in a range of it. `vector` is the sentence's embedding when it was
     embedded."""
 
     candidate: Candidate
     score: float
     dense: float
     overlap: float
+    covers_number: bool = False
     vector: npt.NDArray[np.float32] | None = None
 
 
@@ -160,7 +163,7 @@ def score(
         total = mix.dense * near + mix.overlap * overlap + mix.rank * _rank_prior(candidate)
         total += mix.position / (1 + candidate.position) + mix.quantity * measured + mix.number * covered
         total -= candidate.penalty
-        found.append(Scored(candidate, float(total), float(near), overlap, vector))
+        found.append(Scored(candidate, float(total), float(near), overlap, covered, vector))
     return sorted(found, key=lambda s: -s.score)
 
 
@@ -200,7 +203,7 @@ def _take(scored: Sequence[Scored], mix: Mix) -> list[list[Scored]]:
         document = one.candidate.key[:2]
         if one.score < scored[0].score - mix.floor:
             break
-        if one.overlap < scored[0].overlap / 2:
+        if one.overlap < scored[0].overlap / 2 or _wrong_row(one, scored):
             continue
         twin = next((group for group in groups if _same(group[0].candidate, one.candidate)), None)
         new_document = document not in documents
@@ -217,6 +220,21 @@ def _take(scored: Sequence[Scored], mix: Mix) -> list[list[Scored]]:
             continue
         documents += [document] * new_document
     return groups
+
+
+def _wrong_row(one: Scored, scored: Sequence[Scored]) -> bool:
+    """Whether another row of the same table holds the number that the question asks about, and this one
+    does not."""
+    return (
+        not one.covers_number
+        and is_row(one.candidate.quote)
+        and any(
+            s.covers_number
+            and is_row(s.candidate.quote)
+            and s.candidate.hit.chunk_id == one.candidate.hit.chunk_id
+            for s in scored
+        )
+    )
 
 
 def _same(a: Candidate, b: Candidate) -> bool:

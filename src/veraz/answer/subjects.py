@@ -102,4 +102,4 @@ def polarity(text: str) -> int:
 
 
 def _flat(text: str) -> str:
-    return fold(text).replace("’", "'").replace("-", " ")
+    return " ".join(fold(text).replace("’", "'").replace("-", " ").split())

@@ -117,22 +117,17 @@ def shortfall(
 
     A question's identifiers (E-9999) must occur in the evidence. Of the terms that carry most of the
     question's weight at least one must occur, give or take a misspelling. This second rule is skipped when
-    no evidence is in the question's language (`same_language` false), where words cannot match.
+    the identifiers are there, and when no evidence is in the question's language (`same_language` false),
+    where words cannot match.
     """
     if not chunks:
         return Shortfall("no_evidence", ())
-    absent = tuple(
-        name for name in identifiers(question) if not any(mentions(name, chunk) for chunk in chunks)
-    )
+    names = identifiers(question)
+    absent = tuple(name for name in names if not any(mentions(name, chunk) for chunk in chunks))
     if absent:
         return Shortfall("missing_identifiers", absent)
-    heavy = heavy_terms(terms)
-    if (
-        same_language
-        and heavy
-        and not Terms(terms).found(chunks) & set(heavy)
-        and not _misspelt(heavy, chunks)
-    ):
+    heavy = () if names or not same_language else heavy_terms(terms)
+    if heavy and not Terms(terms).found(chunks) & set(heavy) and not _misspelt(heavy, chunks):
         return Shortfall("missing_words", _as_asked(question, heavy))
     return None
 

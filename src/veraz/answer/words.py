@@ -75,18 +75,26 @@ def stems(text: str, lang: str = "") -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A light stem shared by English, Spanish and French inflections; at least three letters stay."""
-    if word.isdigit() or len(word) <= 3:
+    """A light stem shared by English, Spanish and French inflections. It may be shorter than a
+    dictionary's; what counts is that inflections of a word meet. At least four letters stay (three before a
+    plural s)."""
+    if word.isdigit():
         return word
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             word = word[: -len(suffix)]
             break
-    for _ in range(2):
-        word = next(
-            (word[: -len(s)] for s in _SHORT_SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word
-        )
+    while (shorter := _shorter(word)) != word:
+        word = shorter
     return word
+
+
+def _shorter(word: str) -> str:
+    if word.endswith("s") and len(word) == 4:
+        return word[:-1]
+    return next(
+        (word[: -len(s)] for s in _SHORT_SUFFIXES if word.endswith(s) and len(word) - len(s) >= 4), word
+    )
 
 
 def content_terms(question: str, lang: str = "") -> dict[str, float]:
