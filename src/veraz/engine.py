@@ -11,6 +11,7 @@ generated from it (sync.py).
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -43,6 +44,7 @@ from veraz.nouns.answer import Answer, Route, Superseded
 from veraz.nouns.corpus import Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
@@ -60,12 +62,13 @@ from veraz.schema.apply import (
     replay_digest,
 )
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
-from veraz.search.store import Filters
 from veraz.traces import store as traces
 
 Report = Callable[[str], None]
 """Called with one line when something slow begins: a server starts, a model is prepared."""
 ModelProgress = Callable[[str, int, int], None]
+"""Called with the stage, what is done and the total while the embedding model is prepared."""
+AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +108,18 @@ class AsyncVeraz:
     """An open database and the identity that acts on it. Use as an async context manager, or call `close`."""
 
     def __init__(
-        self, config: Config, database: Database, report: Report, model_progress: ModelProgress | None
+        self,
+        config: Config,
+        database: Database,
+        report: Report,
+        model_progress: ModelProgress | None,
+        embedder: Embedder | None = None,
     ) -> None:
         self.config = config
         self._database = database
         self._report = report
         self._model_progress = model_progress
-        self._embedder: Embedder | None = None
+        self._embedder = embedder
         self._detector: LanguageDetector | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
@@ -124,15 +132,18 @@ class AsyncVeraz:
         config: Config | None = None,
         report: Report | None = None,
         model_progress: ModelProgress | None = None,
+        embedder: Embedder | None = None,
     ) -> AsyncVeraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
-        upgraded on the way. Raises DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
+        upgraded on the way. `embedder` takes the place of the configured one. Raises DatabaseError when the server cannot be
+        reached, is too old, or needs `veraz init`."""
         config = config or load(flags={"database.url": database})
         say = report or (lambda _: None)
         url = database or config.database.url
         if not url:
             url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
-        veraz = cls(config, await Database.open(url, max_size=config.database.pool_size), say, model_progress)
+        opened = await Database.open(url, max_size=config.database.pool_size)
+        veraz = cls(config, opened, say, model_progress, embedder)
         try:
             await veraz._check_schema(embedded=not (database or config.database.url))
         except BaseException:
@@ -209,7 +220,7 @@ class AsyncVeraz:
 
     async def ingest(
         self,
-        paths: Sequence[str],
+        paths: AnyPath | Sequence[AnyPath],
         *,
         source: str,
         name: str | None = None,
@@ -230,7 +241,7 @@ class AsyncVeraz:
         overrides = Overrides(
             lang=lang, revised_at=revised_at, acl=tuple(acl) if acl else None, supersedes=supersedes
         )
-        items = discovery.discover(list(paths), stdin=stdin)
+        items = discovery.discover(_listed(paths), stdin=stdin)
         return await self._ingest(await self.identity(), items, settings, overrides, progress)
 
     async def _ingest(
@@ -701,6 +712,10 @@ class AsyncVeraz:
         if self._detector is None:
             self._detector = LocalDetector()
         return self._detector
+
+
+def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:
+    return [os.fspath(p) for p in ((paths,) if isinstance(paths, str | os.PathLike) else paths)]
 
 
 def _routed(question: str, routed: Route, identity: Identity, timer: Timer, threshold: float) -> Answer:

@@ -14,6 +14,7 @@ from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
 from veraz.nouns.evidence import ArmScore, Hit, Mode, SearchResult
+from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, fuse
@@ -30,7 +31,7 @@ class SearchRequest:
     analyser: str
     mode: Mode = "hybrid"
     k: int = 10
-    filters: store.Filters = field(default_factory=store.Filters)
+    filters: Filters = field(default_factory=Filters)
     fusion: str | None = None
     exact: bool = False
     explain: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -15,27 +14,8 @@ from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit
+from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions on source and revision, applied inside each arm; None asks nothing."""
-
-    sources: tuple[str, ...] | None = None
-    langs: tuple[str, ...] | None = None
-    authority: int | None = None
-    revised_from: date | None = None
-    revised_to: date | None = None
-
-    def parameters(self) -> dict[str, Any]:
-        return {
-            "sources": list(self.sources) if self.sources is not None else None,
-            "langs": list(self.langs) if self.langs is not None else None,
-            "authority": self.authority,
-            "revised_from": self.revised_from,
-            "revised_to": self.revised_to,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +82,19 @@ async def run_arms(
     )
 
 
+def _conditions(filters: Filters) -> dict[str, Any]:
+    return {
+        "sources": list(filters.sources) if filters.sources is not None else None,
+        "langs": list(filters.langs) if filters.langs is not None else None,
+        "authority": filters.authority,
+        "revised_from": filters.revised_from,
+        "revised_to": filters.revised_to,
+    }
+
+
 def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str, Any]:
     return {
-        **filters.parameters(),
+        **_conditions(filters),
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
@@ -115,14 +105,14 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str
 
 async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
     name = "semantic_exact" if question.exact else "semantic"
-    parameters = {**filters.parameters(), "vector": vector_text(question.vector), "pool": question.pool}
+    parameters = {**_conditions(filters), "vector": vector_text(question.vector), "pool": question.pool}
     return await connection.execute(space_statement("search", name, question.space_id), parameters)
 
 
 async def semantic_exact(
     connection: Connection, filters: Filters, question: SemanticQuestion
 ) -> list[Candidate]:
-    parameters = {**filters.parameters(), "vector": vector_text(question.vector), "pool": question.pool}
+    parameters = {**_conditions(filters), "vector": vector_text(question.vector), "pool": question.pool}
     cursor = await connection.execute(
         space_statement("search", "semantic_exact", question.space_id), parameters
     )

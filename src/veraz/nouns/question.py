@@ -1,0 +1,18 @@
+"""What a question carries besides its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions on source and revision, applied inside each arm; None asks nothing. `sources` are slugs, `langs` ISO 639-1
+    codes, `authority` the least that counts; both dates are inclusive, and a revision without a date meets neither."""
+
+    sources: tuple[str, ...] | None = None
+    langs: tuple[str, ...] | None = None
+    authority: int | None = None
+    revised_from: date | None = None
+    revised_to: date | None = None

@@ -1,0 +1,238 @@
+"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Literal
+
+from veraz.config import Config
+from veraz.engine import AnyPath, AsyncVeraz, Initialised, ModelProgress, Report, Status
+from veraz.ingest.pipeline import Progress
+from veraz.nouns.answer import Answer
+from veraz.nouns.corpus import Identity, IngestReport
+from veraz.nouns.evaluation import EvalReport
+from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.question import Filters
+from veraz.nouns.shown import Shown
+from veraz.nouns.trace import Trace
+from veraz.ops import store as ops_store
+from veraz.portal import Portal
+from veraz.providers.ports import Embedder
+
+
+class Veraz:
+    """An open database and the identity that acts on it, for code that does not await.
+
+    Use it as a context manager, or call `close`. Every call runs on one background event loop, so it works in threads,
+    scripts and notebooks alike; calls from several threads run side by side. Errors come as they were raised, and Ctrl-C
+    ends the call. `AsyncVeraz` is the same for code that awaits.
+    """
+
+    def __init__(self, engine: AsyncVeraz, portal: Portal) -> None:
+        self._engine = engine
+        self._portal = portal
+
+    @property
+    def config(self) -> Config:
+        return self._engine.config
+
+    @classmethod
+    def open(
+        cls,
+        database: str | None = None,
+        *,
+        config: Config | None = None,
+        report: Report | None = None,
+        model_progress: ModelProgress | None = None,
+        embedder: Embedder | None = None,
+    ) -> Veraz:
+        """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
+        upgraded on the way. `embedder` takes the place of the configured one. Raises DatabaseError when the server cannot be
+        reached, is too old, or needs `veraz init`."""
+        portal = Portal()
+        try:
+            return cls(
+                portal.run(
+                    AsyncVeraz.open(
+                        database,
+                        config=config,
+                        report=report,
+                        model_progress=model_progress,
+                        embedder=embedder,
+                    )
+                ),
+                portal,
+            )
+        except BaseException:
+            portal.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connections and ends the background loop. Safe to repeat."""
+        if not self._portal.closed:
+            try:
+                self._portal.run(self._engine.close())
+            finally:
+                self._portal.close()
+
+    def __enter__(self) -> Veraz:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def init(self, *, renew_runtime_login: bool = False) -> Initialised:
+        """Creates or upgrades schema, roles, embedding space and tenant. Safe to repeat and to run twice at once."""
+        return self._portal.run(self._engine.init(renew_runtime_login=renew_runtime_login))
+
+    def identity(self) -> Identity:
+        """The configured tenant and roles. Raises UsageError for a tenant that does not exist."""
+        return self._portal.run(self._engine.identity())
+
+    def ingest(
+        self,
+        paths: AnyPath | Sequence[AnyPath],
+        *,
+        source: str,
+        name: str | None = None,
+        license: str | None = None,
+        authority: int | None = None,
+        base_url: str | None = None,
+        jurisdiction: str | None = None,
+        lang: str | None = None,
+        acl: Sequence[str] | None = None,
+        revised_at: date | None = None,
+        supersedes: str | None = None,
+        stdin: BinaryIO | None = None,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        return self._portal.run(
+            self._engine.ingest(
+                paths,
+                source=source,
+                name=name,
+                license=license,
+                authority=authority,
+                base_url=base_url,
+                jurisdiction=jurisdiction,
+                lang=lang,
+                acl=acl,
+                revised_at=revised_at,
+                supersedes=supersedes,
+                stdin=stdin,
+                progress=progress,
+            )
+        )
+
+    def delete(self, external_id: str, *, source: str) -> bool:
+        """Hides a document from the next query on. False where there is none."""
+        return self._portal.run(self._engine.delete(external_id, source=source))
+
+    def merge_index(self) -> Mapping[str, int]:
+        """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
+        return self._portal.run(self._engine.merge_index())
+
+    def search(
+        self,
+        question: str,
+        *,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        lang: str = "auto",
+        filters: Filters | None = None,
+        fusion: Literal["minmax", "rrf"] | None = None,
+        exact: bool = False,
+        explain: bool = False,
+        trace: bool = True,
+    ) -> SearchResult:
+        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
+        return self._portal.run(
+            self._engine.search(
+                question,
+                k=k,
+                mode=mode,
+                lang=lang,
+                filters=filters,
+                fusion=fusion,
+                exact=exact,
+                explain=explain,
+                trace=trace,
+            )
+        )
+
+    def show(self, external_id: str, *, source: str | None = None, revision: int | None = None) -> Shown:
+        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision."""
+        return self._portal.run(self._engine.show(external_id, source=source, revision=revision))
+
+    def ask(
+        self,
+        question: str,
+        *,
+        lang: str = "auto",
+        filters: Filters | None = None,
+        k: int | None = None,
+        mode: Mode = "hybrid",
+    ) -> Answer:
+        """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
+        message of a route, before anything is searched. All four are values and leave a trace."""
+        return self._portal.run(self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode))
+
+    def evaluate(
+        self,
+        folder: Path,
+        *,
+        source: str | None = None,
+        qrels: Path | None = None,
+        ks: Sequence[int] = (5, 10, 20, 100),
+        modes: Sequence[Mode] = ("hybrid",),
+        gates: Sequence[str] = (),
+        out: Path | None = None,
+        trec_run: Path | None = None,
+        baseline: Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        ingest_progress: Progress | None = None,
+    ) -> tuple[EvalReport, ...]:
+        """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
+        own; one without is evaluated on what is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`."""
+        return self._portal.run(
+            self._engine.evaluate(
+                folder,
+                source=source,
+                qrels=qrels,
+                ks=ks,
+                modes=modes,
+                gates=gates,
+                out=out,
+                trec_run=trec_run,
+                baseline=baseline,
+                progress=progress,
+                ingest_progress=ingest_progress,
+            )
+        )
+
+    def ensure_tenant(self, slug: str) -> Identity:
+        """The tenant called `slug`, made when it does not exist, with the configured roles."""
+        return self._portal.run(self._engine.ensure_tenant(slug))
+
+    def trace(self, trace_id: str) -> Trace:
+        """A stored trace by its id, or a unique beginning of it."""
+        return self._portal.run(self._engine.trace(trace_id))
+
+    def explain_trace(self, trace_id: str) -> Mapping[str, Any]:
+        """The stored trace with the live text of what it cites, under the caller's own rights; or that it is gone."""
+        return self._portal.run(self._engine.explain_trace(trace_id))
+
+    def status(self) -> Status:
+
+        return self._portal.run(self._engine.status())
+
+    def space(self) -> ops_store.Space:
+        """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
+        never compared."""
+        return self._portal.run(self._engine.space())

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Writes src/veraz/sync.py: `Veraz`, the blocking twin of `AsyncVeraz`.
+
+python tools/generate_sync.py           write it
+python tools/generate_sync.py --check   exit 1 if it is not current
+
+Signatures and docstrings are copied from the class in engine.py; a body hands the coroutine to a portal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ENGINE = ROOT / "src/veraz/engine.py"
+TARGET = ROOT / "src/veraz/sync.py"
+BY_HAND = {"open", "close"}
+
+HEADER = '''"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
+
+from __future__ import annotations
+
+{imports}
+from veraz.portal import Portal
+
+
+class Veraz:
+    """An open database and the identity that acts on it, for code that does not await.
+
+    Use it as a context manager, or call `close`. Every call runs on one background event loop, so it works in threads,
+    scripts and notebooks alike; calls from several threads run side by side. Errors come as they were raised, and Ctrl-C
+    ends the call. `AsyncVeraz` is the same for code that awaits.
+    """
+
+    def __init__(self, engine: AsyncVeraz, portal: Portal) -> None:
+        self._engine = engine
+        self._portal = portal
+
+    @property
+    def config(self) -> Config:
+        return self._engine.config
+
+    @classmethod
+    def open({open_parameters}) -> Veraz:
+{open_docstring}
+        portal = Portal()
+        try:
+            return cls(portal.run(AsyncVeraz.open({open_call})), portal)
+        except BaseException:
+            portal.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connections and ends the background loop. Safe to repeat."""
+        if not self._portal.closed:
+            try:
+                self._portal.run(self._engine.close())
+            finally:
+                self._portal.close()
+
+    def __enter__(self) -> Veraz:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+{methods}
+'''
+
+
+def generate(engine: str) -> str:
+    module = ast.parse(engine)
+    twin = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == "AsyncVeraz")
+    public = {
+        n.name: n for n in twin.body if isinstance(n, ast.AsyncFunctionDef) and not n.name.startswith("_")
+    }
+    opened = public["open"]
+    text = HEADER.format(
+        imports=_imports(module, [*public.values()]),
+        open_parameters=_parameters(opened),
+        open_docstring=_docstring(opened),
+        open_call=_call(opened),
+        methods="\n".join(_method(node) for name, node in public.items() if name not in BY_HAND),
+    )
+    return _formatted(text)
+
+
+def _method(node: ast.AsyncFunctionDef) -> str:
+    assert node.returns is not None, f"{node.name} has no return annotation"
+    return (
+        f"    def {node.name}({_parameters(node)}) -> {ast.unparse(node.returns)}:\n{_docstring(node)}\n"
+        f"        return self._portal.run(self._engine.{node.name}({_call(node)}))\n"
+    )
+
+
+def _parameters(node: ast.AsyncFunctionDef) -> str:
+    return ast.unparse(node.args)
+
+
+def _call(node: ast.AsyncFunctionDef) -> str:
+    given = node.args
+    positional = [a.arg for a in (*given.posonlyargs, *given.args)[1:]]
+    return ", ".join([*positional, *(f"{a.arg}={a.arg}" for a in given.kwonlyargs)])
+
+
+def _docstring(node: ast.AsyncFunctionDef) -> str:
+    first = node.body[0]
+    if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
+        return ""
+    return f'        """{first.value.value!s}"""'
+
+
+def _imports(module: ast.Module, methods: list[ast.AsyncFunctionDef]) -> str:
+    """The imports of engine.py that the signatures need; what engine.py defines itself comes from there."""
+    needed = {
+        n.id
+        for m in methods
+        for part in (m.args, m.returns)
+        if part
+        for n in ast.walk(part)
+        if isinstance(n, ast.Name)
+    }
+    needed |= {"TracebackType", "Config", "AsyncVeraz"}
+    lines, found = [], set()
+    for node in module.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            taken = [alias for alias in node.names if (alias.asname or alias.name) in needed]
+            found |= {alias.asname or alias.name for alias in taken}
+            if taken and isinstance(node, ast.ImportFrom):
+                lines.append(ast.unparse(ast.ImportFrom(node.module, taken, 0)))
+            elif taken:
+                lines.append(ast.unparse(ast.Import(taken)))
+    own = {n.name for n in module.body if isinstance(n, ast.ClassDef)} | {
+        t.id for n in module.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
+    }
+    return "\n".join([*lines, f"from veraz.engine import {', '.join(sorted((needed - found) & own))}"])
+
+
+def _formatted(text: str) -> str:
+    for command in (["check", "--select", "I", "--fix"], ["format"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(TARGET), "-"],
+            input=text, capture_output=True, text=True, check=True, cwd=ROOT,
+        )  # fmt: skip
+        text = done.stdout
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 if the file is not current"
+    )
+    wanted = generate(ENGINE.read_text(encoding="utf-8"))
+    if not parser.parse_args().check:
+        TARGET.write_text(wanted, encoding="utf-8")
+    elif not TARGET.exists() or TARGET.read_text(encoding="utf-8") != wanted:
+        print(
+            f"{TARGET.relative_to(ROOT)} is not current: run python tools/generate_sync.py", file=sys.stderr
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
