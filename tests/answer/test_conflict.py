@@ -127,6 +127,11 @@ def test_publisher_names_are_no_subject() -> None:
     assert "riverside" not in found[0].topic
 
 
+def test_a_topic_is_words_and_the_unit() -> None:
+    (found,) = between("Tighten the flange bolts to 60 Nm.", "Tighten the flange bolts to 45 Nm.")
+    assert found.topic == "tighten flange bolts (Nm)"
+
+
 def test_only_statements_about_the_question_take_part() -> None:
     a, b = DISAGREE[2]
     assert len(conflicts([said(a, 1, "a"), said(b, 2, "b")], terms={"burn": 2.0, "water": 1.0})) == 1

@@ -100,6 +100,13 @@ def test_a_row_whose_range_holds_the_number_is_preferred() -> None:
     assert found.claims[0].text == "eGFR: 30 to 44; Dose: 1000 mg"
 
 
+def test_a_row_that_names_another_item_is_no_answer() -> None:
+    head = "# Doses\n\n## Table\n\n| Drug | Adult | Child |\n|---|---|---|\n"
+    table = head + "| Zen-23 | 235 mg | 47 mg |\n| Zen-47 | 475 mg | 95 mg |\n"
+    found = ask("What is the child dose of Zen-47?", (document("t.md", "Doses"), table))
+    assert [c.text for c in found.claims] == ["Drug: Zen-47; Adult: 475 mg; Child: 95 mg"]
+
+
 def test_the_same_words_in_a_second_document_confirm_the_claim() -> None:
     other = document("copy.md", "First aid")
     text = "# First aid\n\n## Burns\n\nCool a burn under running water for 20 minutes.\n"

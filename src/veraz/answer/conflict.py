@@ -17,7 +17,7 @@ from datetime import date
 import numpy as np
 import numpy.typing as npt
 
-from veraz.answer.quantities import Quantity, ages, compatible, quantities
+from veraz.answer.quantities import Quantity, ages, compatible, is_unit, quantities
 from veraz.answer.select import Scored, Selection, citation
 from veraz.answer.subjects import medicines, polarity, populations
 from veraz.answer.words import STOP_WORDS, Terms, content_words, stem, stems, words
@@ -243,7 +243,8 @@ def _topic(first: Statement, read: Sequence[_Reading], group: Sequence[int], kin
     shared = frozenset.intersection(*(read[at].own | read[at].around for at in group))
     stop = STOP_WORDS.get(first.lang, STOP_WORDS["en"])
     spelled = re.findall(r"[^\W\d_]+", first.text)
-    chosen = [w for w in spelled if w.lower() not in stop and any(stem(x) in shared for x in words(w))]
+    spelled = [w for w in spelled if w.lower() not in stop and not is_unit(w)]
+    chosen = [w for w in spelled if any(stem(x) in shared for x in words(w))]
     topic = " ".join(dict.fromkeys(w.lower() for w in chosen[:_TOPIC_WORDS]))
     topic = topic or " ".join(content_words(first.context)[:4])
     return topic if kind == "advice" else f"{topic} ({_UNIT_NAMES.get(kind, kind)})"

@@ -125,6 +125,10 @@ class Quantity:
         return min(self.values), max(self.values)
 
 
+def is_unit(word: str) -> bool:
+    return fold(word) in _UNITS
+
+
 def quantities(text: str) -> list[Quantity]:
     """Quantities in order of appearance, ages ("under 12 years") left out; positions are in the folded
     text."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
 from veraz.answer.tables import is_row
-from veraz.answer.words import Terms, content_terms, stems
+from veraz.answer.words import Terms, content_terms, identifiers, mentions, squash, stems
 from veraz.nouns.answer import Citation, Claim
 from veraz.nouns.corpus import Vectors
 from veraz.nouns.evidence import Hit
@@ -42,9 +42,9 @@ _ASKS_QUANTITY = re.compile(
 @dataclass(frozen=True, slots=True)
 class Mix:
     """Weights of the score. `quantity` is added to a sentence with a measure when the question asks for one,
-    `number` to one whose range or value covers a number of the question. `context` is what a term found
-    only in heading or title counts; `floor` is how far below the best sentence another may score and still
-    be taken."""
+    `number` to one whose range or value covers a number of the question, or that names its identifier.
+    `context` is what a term found only in heading or title counts; `floor` is how far below the best
+    sentence another may score and still be taken."""
 
     dense: float = 0.35
     overlap: float = 0.40
@@ -153,7 +153,7 @@ def score(
         return []
     nearness = _within_pool(np.asarray(vectors @ query_vector, dtype=np.float64))
     wants_quantity = _ASKS_QUANTITY.search(question) is not None
-    asked = asked_numbers(question)
+    asked, names = asked_numbers(question), identifiers(question)
     found = []
     for candidate, near, vector in zip(picked, nearness, vectors, strict=True):
         overlap = _overlap(candidate, terms, mix)
@@ -162,9 +162,9 @@ def score(
         covered = any(covers(q, number) for q in known for number in asked)
         total = mix.dense * near + mix.overlap * overlap + mix.rank * _rank_prior(candidate)
         total += mix.position / (1 + candidate.position) + mix.quantity * measured + mix.number * covered
-        total -= candidate.penalty
+        total += mix.number * any(mentions(name, candidate.shown) for name in names) - candidate.penalty
         found.append(Scored(candidate, float(total), float(near), overlap, covered, vector))
-    return sorted(found, key=lambda s: -s.score)
+    return sorted((s for s in found if not _names_another(s.candidate, names)), key=lambda s: -s.score)
 
 
 def _terms(question: str, terms: Mapping[str, float] | None, lang: str) -> Terms:
@@ -220,6 +220,18 @@ def _take(scored: Sequence[Scored], mix: Mix) -> list[list[Scored]]:
             continue
         documents += [document] * new_document
     return groups
+
+
+def _names_another(candidate: Candidate, names: Sequence[str]) -> bool:
+    """Whether a sentence is about another item than the one that the question names (E-4102, not E-4021)."""
+    if not names or any(mentions(name, candidate.shown) for name in names):
+        return False
+    others = identifiers(candidate.shown)
+    return any(_prefix(other) == _prefix(name) for other in others for name in names)
+
+
+def _prefix(name: str) -> str:
+    return squash(name).rstrip("0123456789")
 
 
 def _wrong_row(one: Scored, scored: Sequence[Scored]) -> bool:
