@@ -8,7 +8,16 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from veraz.cli.render.console import one_line, path_of, revised, show_indented, show_parts, text, timings
+from veraz.cli.render.console import (
+    explained_by,
+    one_line,
+    path_of,
+    revised,
+    show_indented,
+    show_parts,
+    text,
+    timings,
+)
 from veraz.nouns.answer import Answer, Citation, Conflict, Superseded
 
 OUTCOMES: Mapping[str, tuple[str, str]] = {

@@ -58,9 +58,10 @@ def window(text: str, wanted: Sequence[str], width: int) -> str:
     text = " ".join(text.split())
     if len(text) <= width:
         return text
-    starts = [m.start() for m in _WORD.finditer(text)]
     found = [(start, folded(text[start:end])) for start, end in matches(text, wanted)]
-    start = max(starts or [0], key=lambda s: (_variety(found, s, s + width - 2, wanted), -s))
+    start = max(
+        (at for at, _ in found), default=0, key=lambda at: (_variety(found, at, at + width - 2, wanted), -at)
+    )
     start = _sentence_start(text, start, found, width) if start else 0
     return _cut(text, start, width)
 

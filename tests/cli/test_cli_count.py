@@ -1,0 +1,48 @@
+"""The count before an ingest agrees with what discovery then finds."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from veraz.cli.count import count_items
+from veraz.ingest.discover import discover
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "corpus"
+    (root / "below" / ".hidden").mkdir(parents=True)
+    (root / "a.md").write_text("# A")
+    (root / "picture.png").write_bytes(b"")
+    (root / ".secret.md").write_text("# S")
+    (root / "below" / "b.txt").write_text("b")
+    (root / "below" / ".hidden" / "c.md").write_text("# C")
+    (root / "below" / "rows.jsonl").write_text('{"id": 1}\n\n{"id": 2}\nnot json\n')
+    (root / "below" / "loop").symlink_to(root)
+    with gzip.open(root / "rows.jsonl.gz", "wt") as rows:
+        rows.write('{"id": 3}\n{"id": 4}')
+    return root
+
+
+def test_folders_files_globs_and_collections(folder: Path) -> None:
+    for paths, wanted in (
+        ([str(folder)], 8),
+        ([str(folder / "a.md"), str(folder / "rows.jsonl.gz")], 3),
+        ([str(folder / "b*" / "*.txt")], 1),
+        ([str(folder / "absent")], 1),
+    ):
+        assert count_items(paths) == wanted
+        assert sum(1 for _ in discover(paths)) == wanted
+
+
+def test_standard_input_has_no_length(folder: Path) -> None:
+    assert count_items(["-", str(folder)]) is None
+
+
+def test_a_broken_collection_counts_as_one(tmp_path: Path) -> None:
+    broken = tmp_path / "x.jsonl.gz"
+    broken.write_bytes(b"not gzip")
+    assert count_items([str(broken)]) == 1

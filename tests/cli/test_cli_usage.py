@@ -1,0 +1,293 @@
+"""What the commands accept, what their help says, and how they refuse."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli import cli_nouns as nouns
+from tests.cli.conftest import FakeEngine, Run, document
+
+from veraz.cli import reference
+from veraz.cli.interrupt import NOTHING
+from veraz.cli.main import VERBS, app
+from veraz.cli.options import GLOBAL_OPTIONS
+from veraz.errors import DatabaseError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(app)
+    for name in VERBS:
+        command = app.get_command(context, name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", c) for inner, c in command.commands.items())
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_has_help_with_an_example(run: Run, path: str) -> None:
+    result = run(*path.split(), "--help")
+    assert result.exit_code == 0
+    example = result.stdout.split("Example:\n")[1]
+    assert f"veraz {path.split()[0]}" in example
+    assert COMMANDS[path].help
+    assert all(len(line) <= 80 for line in result.stdout.split("Example:")[0].splitlines())
+
+
+def test_the_short_list_names_every_verb(run: Run) -> None:
+    listed = run("--help").stdout
+    assert all(f"  {name} " in listed and line in listed for name, line in VERBS.items())
+    assert {p.name for p in (ROOT / "src/veraz/cli").glob("*.py")} >= {f"{name}.py" for name in VERBS}
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_takes_the_global_options(path: str) -> None:
+    given = {name for p in COMMANDS[path].params if isinstance(p, click.Option) for name in p.opts}
+    assert given >= {"--config", "--database", "--tenant", "--roles", "--debug", "--json"}
+
+
+def test_every_option_of_every_command_has_help() -> None:
+    silent = [
+        f"{path} {option.opts[0]}"
+        for path, command in COMMANDS.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert silent == []
+
+
+def test_the_reference_documents_every_command_and_flag_and_is_current() -> None:
+    page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
+    for path, command in COMMANDS.items():
+        assert f"# veraz {path}\n" in page
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert all(name in page for name in option.opts)
+    assert page == reference.reference(), "run: python -m veraz.cli.reference > docs/reference/cli.md"
+
+
+def test_the_configuration_page_is_current() -> None:
+    page = (ROOT / "docs/reference/configuration.md").read_text(encoding="utf-8")
+    assert page == reference.configuration(), (
+        "run: python -m veraz.cli.reference configuration > docs/reference/configuration.md"
+    )
+
+
+def test_global_options_work_before_and_after_the_verb(run: Run, fake: FakeEngine) -> None:
+    fake.answers["search"] = nouns.SEARCH
+    before = run(
+        "--json", "--tenant", "a", "--roles", "x,y", "--database", "postgresql://h/d", "search", "burn"
+    )
+    assert document(before)["trace_id"] == str(nouns.TRACE)
+    assert (fake.config.tenant, fake.config.roles, fake.config.database.url) == (
+        "a",
+        ("x", "y"),
+        "postgresql://h/d",
+    )
+    after = run("search", "burn", "--tenant", "b", "--roles", "z", "--json")
+    assert document(after) == document(before)
+    assert (fake.config.tenant, fake.config.roles) == ("b", ("z",))
+    run("--tenant", "a", "search", "burn", "--tenant", "c")
+    assert fake.config.tenant == "c"
+
+
+def test_global_options_work_around_a_sub_command(run: Run, fake: FakeEngine) -> None:
+    fake.answers["merge_index"] = {"en": 5}
+    for arguments in (
+        ["--json", "index", "build"],
+        ["index", "--json", "build"],
+        ["index", "build", "--json"],
+    ):
+        assert document(run(*arguments))["merged"] == {"en": 5}
+
+
+def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
+    fake.answers["search"] = nouns.SEARCH
+    flags = "-k 3 --mode lexical --lang es --fusion rrf --exact --explain --source a,b --min-authority 4 --doc-lang en"
+    result = run(
+        "search", "dolor", *flags.split(), "--revised-from", "2020-01-01", "--revised-to", "2021-12-31"
+    )
+    assert result.exit_code == 0
+    _, (question,), given = fake.calls[0]
+    filters = given.pop("filters")
+    assert question == "dolor"
+    assert given == {"k": 3, "mode": "lexical", "lang": "es", "fusion": "rrf", "exact": True, "explain": True}
+    assert (filters.sources, filters.authority, filters.langs) == (("a", "b"), 4, ("en",))
+    assert (filters.revised_from, filters.revised_to) == (date(2020, 1, 1), date(2021, 12, 31))
+
+
+def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
+    fake.answers |= {"search": nouns.SEARCH, "ask": nouns.ANSWER}
+    run("search", "x")
+    run("ask", "x")
+    assert fake.calls[0][2]["k"] == 10
+    assert fake.calls[0][2]["fusion"] is None
+    assert fake.calls[1][2]["k"] == 8
+    assert fake.calls[1][2]["lang"] == "auto"
+
+
+def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:
+    fake.answers["ingest"] = nouns.ingested()
+    flags = "--source s --name N --license L --authority 5 --base-url U --jurisdiction J --lang fr --acl a,b"
+    result = run(
+        "ingest", "x.md", "y", *flags.split(), "--revised-at", "2024-02-03", "--supersedes", "old.md"
+    )
+    assert result.exit_code == 0
+    _, (paths,), given = fake.calls[0]
+    del given["progress"]
+    assert paths == ["x.md", "y"]
+    assert given == {
+        "source": "s",
+        "name": "N",
+        "license": "L",
+        "authority": 5,
+        "base_url": "U",
+        "jurisdiction": "J",
+        "lang": "fr",
+        "acl": ("a", "b"),
+        "revised_at": date(2024, 2, 3),
+        "supersedes": "old.md",
+        "stdin": None,
+    }
+
+
+def test_ingest_reads_standard_input_only_when_asked(run: Run, fake: FakeEngine) -> None:
+    fake.answers["ingest"] = nouns.ingested()
+    run("ingest", "-", "--source", "s", input="text")
+    assert fake.calls[0][2]["stdin"] is not None
+    assert fake.calls[0][2]["lang"] is None
+
+
+def test_a_question_that_is_no_utf8_is_still_a_question(run: Run, fake: FakeEngine) -> None:
+    fake.answers["search"] = nouns.SEARCH
+    run("search", "caf\udce9")
+    assert fake.calls[0][1] == ("caf?",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serch", "x"], "No such command"),
+        (["search"], "Missing argument 'QUESTION'"),
+        (["search", "x", "-k", "0"], "0 is not in the range"),
+        (["search", "x", "--revised-from", "2020-13-01"], "'2020-13-01' is not a date; write YYYY-MM-DD"),
+        (["search", "x", "--source", ","], "',' names nothing"),
+        (["search", "x", "--min-authority", "6"], "6 is not in the range"),
+        (["search", "x", "--colour"], "No such option"),
+        (
+            ["search", "x", "--revised-from", "2021-01-01", "--revised-to", "2020-01-01"],
+            "no day is on or after",
+        ),
+        (["ingest", "x"], "Missing option '--source'"),
+        (["ingest", "--source", "s"], "Missing argument 'PATH…'"),
+        (["eval", "run", "d", "--k", "5,x"], "'5,x' is no list of cut-offs"),
+        (["eval", "run", "d", "--k", "0"], "'0' is no list of cut-offs"),
+        (["server", "destroy"], "this deletes every document"),
+        (["status", "--config", "none.toml"], "none.toml: no such configuration file"),
+        (["status", "--tenant", " "], "--tenant: tenant is blank"),
+    ],
+)
+def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], said: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    first, *rest = result.stderr.splitlines()
+    assert first.startswith("error: ")
+    assert said in result.stderr
+    assert any(line.startswith("  fix: ") for line in rest)
+    assert "Traceback" not in result.stderr
+
+
+def test_an_unknown_variable_and_an_unknown_key_exit_2(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "veraz.toml").write_text("[search]\npol = 3\n")
+    result = run("status")
+    assert result.exit_code == 2
+    assert "veraz.toml: unknown key 'pol' in [search]" in result.stderr
+    (tmp_path / "veraz.toml").unlink()
+    monkeypatch.setenv("VERAZ_POOL", "3")
+    result = run("status")
+    assert result.exit_code == 2
+    assert "VERAZ_POOL: unknown variable" in result.stderr
+
+
+def test_an_error_is_a_json_document_too(run: Run, fake: FakeEngine) -> None:
+    fake.answers["status"] = DatabaseError("cannot reach it", fix="start it")
+    result = run("status", "--json")
+    assert result.exit_code == 3
+    assert document(result) == {
+        "error": {"what": "cannot reach it", "where": None, "fix": "start it", "exit_code": 3}
+    }
+    assert result.stderr == "error: cannot reach it\n  fix: start it\n"
+    assert document(run("search", "--json"))["error"]["exit_code"] == 2
+
+
+def test_a_bug_is_told_from_an_error_and_shows_its_place(
+    run: Run, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.answers["status"] = ZeroDivisionError("division by zero")
+    result = run("status")
+    assert result.exit_code == 1
+    assert "error: unexpected ZeroDivisionError: division by zero" in result.stderr
+    assert "  where: veraz/cli/" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in run("status", "--debug").stderr
+    assert "Traceback" in run("--debug", "status").stderr
+    monkeypatch.setenv("VERAZ_DEBUG", "1")
+    assert "Traceback" in run("status").stderr
+    monkeypatch.setenv("VERAZ_DEBUG", "0")
+    assert "Traceback" not in run("status").stderr
+
+
+def test_errors_of_concurrent_work_are_told_one_by_one(run: Run, fake: FakeEngine) -> None:
+    fake.answers["status"] = BaseExceptionGroup("work", [DatabaseError("gone", fix="wait")])
+    result = run("status")
+    assert (result.exit_code, result.stderr) == (3, "error: gone\n  fix: wait\n")
+
+
+def test_ctrl_c_exits_130_with_one_line(run: Run, fake: FakeEngine) -> None:
+    fake.answers["search"] = KeyboardInterrupt()
+    result = run("search", "x")
+    assert result.exit_code == 130
+    assert result.stderr.strip().splitlines() == [NOTHING]
+
+
+def test_help_is_fast() -> None:
+    """A user's first impression. The best of three, since the machine may be busy; far above the 0.15 s that it takes."""
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        code = "import sys; sys.argv = ['veraz', '--help']; from veraz.cli.main import main; main()"
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.5
+
+
+def test_help_loads_neither_the_engine_nor_the_terminal_library() -> None:
+    code = (
+        "import sys; from veraz.cli.main import app\n"
+        "try: app.main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'psycopg', 'rich', 'veraz.engine', 'onnxruntime'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_global_options_are_listed_apart(run: Run) -> None:
+    own, shared = run("search", "--help").stdout.split("Global options")
+    assert "--tenant" not in own
+    assert all(option.opts[0] in shared for option in GLOBAL_OPTIONS)
