@@ -15,8 +15,6 @@ from veraz.nouns.corpus import Vectors
 from veraz.nouns.evidence import Hit, Outcome
 from veraz.providers.ports import Embedder
 
-CONFLICT_SENTENCES = 24
-"""Best-scored sentences that are compared with one another for disagreement."""
 CERTAIN_MARGIN = 0.15
 """Below threshold + this, an answer says that it is uncertain."""
 
@@ -93,7 +91,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     if checked.refused:
         reason = render.reason_text(None, evidence.lang, dropped=True)
         return _refusal(reason, probability, measured, checked.dropped)
-    disputes, citations = _conflicts(chosen, evidence)
+    disputes, citations = conflict.disagreements(chosen, terms=evidence.words)
     claims, citations, disputes = _renumber(checked.claims, citations, disputes)
     text = _text(claims, citations, disputes, evidence.lang)
     return Draft(
@@ -135,37 +133,6 @@ def _signals(evidence: Evidence, picked: Sequence[Candidate]) -> sufficiency.Sig
 
 def _same_language(evidence: Evidence) -> bool:
     return any(h.document.lang == evidence.lang for h in evidence.hits)
-
-
-def _conflicts(
-    chosen: select.Selection, evidence: Evidence
-) -> tuple[tuple[Conflict, ...], tuple[Citation, ...]]:
-    """Disagreements among the best sentences. A sentence that is not in the answer gets a citation of its
-    own."""
-    citations = list(chosen.citations)
-    places = {(c.source, c.external_id, c.revision, c.start, c.end): c.n for c in citations}
-    statements = []
-    for scored in chosen.scored[:CONFLICT_SENTENCES]:
-        candidate = scored.candidate
-        document = candidate.hit.document
-        place = (*candidate.key, candidate.start, candidate.end)
-        if place not in places:
-            places[place] = len(citations) + 1
-            citations.append(select.citation(places[place], candidate))
-        statements.append(
-            conflict.Statement(
-                text=candidate.shown,
-                context=candidate.context,
-                citations=(places[place],),
-                document=(document.source, document.external_id),
-                authority=document.authority,
-                revised_at=document.revised_at,
-                names=f"{document.publisher or ''} {document.source_name}",
-                lang=document.lang,
-                vector=scored.vector,
-            )
-        )
-    return conflict.conflicts(statements, terms=evidence.words), tuple(citations)
 
 
 def _text(

@@ -135,10 +135,15 @@ class Terms:
 
     def found(self, texts: str | Iterable[str]) -> frozenset[str]:
         """The terms that occur in a text, or in any of several."""
-        texts = [texts] if isinstance(texts, str) else texts
+        texts = [texts] if isinstance(texts, str) else list(texts)
         present = frozenset(word for text in texts for word in words(text))
         stemmed = frozenset(map(stem, present))
-        return frozenset(term for term in self.weights if _occurs(term, present, stemmed))
+        return frozenset(
+            term
+            for term in self.weights
+            if _occurs(term, present, stemmed)
+            or (_IDENTIFIER.fullmatch(term) and any(mentions(term, text) for text in texts))
+        )
 
     def share(self, found: Iterable[str]) -> float:
         """Weight of some terms over the weight of all, 0..1; 0 for a question without terms."""

@@ -32,7 +32,7 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import parser_for
+from veraz.providers.parsers import PARSERS_VERSION, parser_for
 from veraz.providers.ports import Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
@@ -127,7 +127,7 @@ class Ingest:
         self._limit = min(chunk_tokens, embedder.space.max_tokens)
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
-        self._versions = {"chunker": CHUNKER, "tokens": str(self._limit)}
+        self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:

@@ -10,6 +10,9 @@ from __future__ import annotations
 from veraz.nouns.corpus import RawItem
 from veraz.providers.ports import Parser
 
+PARSERS_VERSION = "1"
+"""Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
+
 
 def parser_for(item: RawItem) -> Parser:
     """The parser of the item's medium. Libraries of a format load when it is first met."""
