@@ -18,7 +18,8 @@ START_CLIENT = """
 import sys
 from pathlib import Path
 from veraz.db.embedded import EmbeddedServer
-print(EmbeddedServer(Path(sys.argv[1])).ensure_running(), flush=True)
+server = EmbeddedServer(Path(sys.argv[1]))
+print(server.ensure_running(lambda step: print(step, flush=True)), flush=True)
 """
 
 
@@ -29,7 +30,7 @@ def query(url: str, statement: str, *parameters: object) -> list[tuple[object, .
 
 
 def start_client(home: Path, **options: object) -> subprocess.Popen[bytes]:
-    """Another process that makes sure that the server runs, prints the URL and exits."""
+    """Another process that makes sure that the server runs; it prints its steps, then the URL, and exits."""
     command = [sys.executable, "-c", START_CLIENT, str(home)]
     return subprocess.Popen(command, env=dict(os.environ), **options)  # type: ignore[call-overload,no-any-return]
 

@@ -145,12 +145,18 @@ def test_a_port_taken_by_somebody_else_is_given_up(server: EmbeddedServer, host:
     assert server.ensure_running() == url, "the new port is kept"
 
 
-@pytest.mark.parametrize("moment", [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95])
-def test_a_client_killed_during_the_first_start(make_server: MakeServer, moment: float) -> None:
-    """`moment` is the part of an undisturbed first start that passes before the kill, with some jitter."""
+@pytest.mark.parametrize("stage", ["unpacking", "creating", "starting"])
+@pytest.mark.parametrize("longest_delay", [0.0, 0.2, 0.7])
+def test_a_client_killed_during_the_first_start(
+    make_server: MakeServer, stage: str, longest_delay: float
+) -> None:
+    """Killed at a random moment after it says which step begins; the longest delay reaches into the next step."""
     server = make_server()
-    with start_client(server.home, stdout=subprocess.DEVNULL) as client:
-        time.sleep(max(0.0, 1.1 * moment + random.uniform(-0.07, 0.07)))
+    with start_client(server.home, stdout=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        while not client.stdout.readline().startswith(stage.encode()):
+            assert client.poll() is None
+        time.sleep(random.uniform(0, longest_delay))
         client.kill()
     begun = time.monotonic()
     url = server.ensure_running()
@@ -254,6 +260,19 @@ def test_a_disk_that_fills_up_during_the_first_start(
         server.destroy()
     finally:
         subprocess.run(["umount", str(home)], check=True)
+
+
+def test_a_missing_system_library_is_named_with_its_package(
+    make_server: MakeServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = folder / "pg0-without-libraries"
+    program.write_text("#!/bin/sh\necho 'Error:  libgssapi_krb5.so.2 => not found'\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("veraz.db.embedded.runtime._pg0_binary", lambda: str(program))
+    with pytest.raises(
+        DatabaseError, match=r"(?s)libgssapi_krb5.so.2 is missing.*apt-get install libgssapi-krb5-2"
+    ):
+        make_server().ensure_running()
 
 
 def test_without_the_extra_the_fix_is_named(make_server: MakeServer, monkeypatch: pytest.MonkeyPatch) -> None:

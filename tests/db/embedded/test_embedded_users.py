@@ -19,6 +19,7 @@ from veraz.db.embedded import EmbeddedServer
 from veraz.db.embedded import layout as layouts
 from veraz.errors import DatabaseError
 
+pytestmark = pytest.mark.usefixtures("system_directory")
 root_only = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 AS_USER = """
@@ -34,6 +35,14 @@ try:
 except VerazError as error:
     print("refused:", error)
 """
+
+
+@pytest.fixture
+def system_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of /var/lib/veraz, which a test must not touch."""
+    place = folder / "system"
+    monkeypatch.setattr(layouts, "SYSTEM_DIRECTORY", place)
+    return place
 
 
 @pytest.fixture
@@ -142,7 +151,7 @@ def test_the_server_of_root_is_refused_to_others_in_words(
 @root_only
 @pytest.mark.parametrize("umask", [0o022, 0o077])
 def test_for_a_closed_home_of_root_the_files_lie_behind_a_link(
-    make_server: MakeServer, folder: Path, umask: int
+    make_server: MakeServer, folder: Path, system_directory: Path, umask: int
 ) -> None:
     home = folder / f"closed-{umask:o}" / "home"
     home.mkdir(parents=True)
@@ -155,7 +164,7 @@ def test_for_a_closed_home_of_root_the_files_lie_behind_a_link(
         os.umask(before)
     assert query(url, "SELECT 1") == [(1,)]
     target = (home / "server").readlink()
-    assert target.parent == layouts.SYSTEM_DIRECTORY
+    assert target.parent == system_directory
     assert stat.S_IMODE(target.stat().st_mode) == 0o711
     assert stat.S_IMODE((target / "data").stat().st_mode) == 0o700
     assert EmbeddedServer(home).ensure_running() == url

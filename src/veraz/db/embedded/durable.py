@@ -6,20 +6,23 @@ import ctypes
 import os
 from pathlib import Path
 
+_LIBC = ctypes.CDLL(None, use_errno=True)
+# Linux only. One call in place of initdb's thousand: 3 s less on a slow disk.
+CAN_SYNC_FILE_SYSTEM = hasattr(_LIBC, "syncfs")
+
 
 def sync_file_system(path: Path) -> None:
     """Write out everything that waits for the disk of `path`; where the system cannot limit it, for every disk."""
+    if not CAN_SYNC_FILE_SYSTEM:
+        os.sync()
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        _syncfs(descriptor)
+        if _LIBC.syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
     finally:
         os.close(descriptor)
-
-
-def _syncfs(descriptor: int) -> None:
-    syncfs = getattr(ctypes.CDLL(None), "syncfs", None)
-    if syncfs is None or syncfs(descriptor) != 0:
-        os.sync()
 
 
 def sync_directory(path: Path) -> None:
