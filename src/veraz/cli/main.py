@@ -32,6 +32,10 @@ VERBS = {
 """Verb to the line that `veraz --help` shows for it: reading that list must not import a verb."""
 
 
+class _ReaderIsGone(Exception):
+    """Nobody reads standard output any more."""
+
+
 class Application(VerbGroup):
     """The top command. `main` is the one place where errors become exit codes."""
 
@@ -47,6 +51,12 @@ class Application(VerbGroup):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BrokenPipeError as error:  # as an OSError, click would turn it into exit code 1
+            raise _ReaderIsGone from error
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -68,17 +78,17 @@ def _guarded(run: Callable[[], Any], state: State, arguments: Sequence[str]) -> 
         code = run()
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        return _reader_is_gone()
+    except (_ReaderIsGone, BrokenPipeError):
+        return _leave_quietly()
     except BaseException as error:
         state.json = state.json or "--json" in arguments
         try:
             return faults.tell(error, state)
         except BrokenPipeError:
-            return _reader_is_gone()
+            return _leave_quietly()
 
 
-def _reader_is_gone() -> int:
+def _leave_quietly() -> int:
     """`veraz search … | head -1`: the rest has no reader. The code is that of a process ended by SIGPIPE."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
