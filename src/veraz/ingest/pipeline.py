@@ -32,7 +32,7 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import PARSERS_VERSION, parser_for
+from veraz.providers.parsers import PARSERS_VERSION, parser_for, stated_labels
 from veraz.providers.ports import Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
@@ -180,8 +180,12 @@ class Ingest:
         return await asyncio.to_thread(self._parse_all, changed)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument) -> None:
-        acl = self._overrides.acl or _record_acl(item)
-        if acl is not None and tuple(acl) != stored.acl:
+        try:
+            acl = self._overrides.acl or stated_labels(item)
+        except ItemError as error:
+            self._fail(error)
+            return
+        if acl is not None and acl != stored.acl:
             async with self._database.transaction(self._identity, "write") as connection:
                 await store.update_access(connection, stored.document_id, acl)
             self._count("changed")
@@ -415,11 +419,6 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
-
-
-def _record_acl(item: RawItem) -> tuple[str, ...] | None:
-    acl = (item.record or {}).get("acl")
-    return tuple(acl) if isinstance(acl, list) and all(isinstance(a, str) for a in acl) and acl else None
 
 
 def _reread(item: RawItem) -> RawItem:

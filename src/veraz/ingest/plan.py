@@ -36,10 +36,11 @@ class Overrides:
 
 def raw_hash(item: RawItem, overrides: Overrides, versions: Mapping[str, str]) -> bytes:
     """sha256 of everything that decides the stored revision: the bytes, what the caller states, parser and chunker.
-    Access labels are left out: they belong to the document and change without a new revision."""
+    Access labels of the caller and of records are left out: they belong to the document and change without a new revision."""
+    record = {name: value for name, value in (item.record or {}).items() if name != "acl"}
     digest = hashlib.sha256()
     digest.update(
-        item.payload if item.payload is not None else msgspec.json.encode(item.record, order="deterministic")
+        item.payload if item.payload is not None else msgspec.json.encode(record, order="deterministic")
     )
     stated = [getattr(overrides, name) for name in Overrides.__dataclass_fields__ if name != "acl"]
     digest.update(msgspec.json.encode([item.media, stated, versions], order="deterministic"))

@@ -7,6 +7,7 @@ blocks); sections are made from it here.
 
 from __future__ import annotations
 
+from veraz.errors import ItemError
 from veraz.nouns.corpus import RawItem
 from veraz.providers.ports import Parser
 
@@ -33,3 +34,16 @@ def parser_for(item: RawItem) -> Parser:
             from veraz.providers.parsers.plain import PlainParser
 
             return PlainParser()
+
+
+def stated_labels(item: RawItem) -> tuple[str, ...] | None:
+    """The access labels of a record, read as its parser reads them; None where it states none. Files state theirs in the bytes.
+
+    Raises ItemError (stage "parse") for labels that cannot be read."""
+    from veraz.providers.parsers.fields import read_fields
+    from veraz.providers.parsers.file import located
+
+    try:
+        return read_fields({"acl": (item.record or {}).get("acl")})[0].get("acl")
+    except ItemError as error:
+        raise located(error, item) from None
