@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.db.server_fixture import test_server
+from tests.support import databases
+from tests.support.hashing import HashingEmbedder
+from veraz.engine import AsyncVeraz
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +22,58 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"real corpora are not at {folder} (set VERAZ_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def cases(shared: Path) -> Path:
+    """The files of the public failure reports."""
+    return shared / "cases" / "files"
+
+
+@pytest.fixture(scope="session")
+def server() -> str:
+    """The administrator's URL of the server that tests share: $VERAZ_TEST_SERVER, or an embedded one."""
+    url = os.environ.get("VERAZ_TEST_SERVER")
+    if not url and find_spec("pg0") is None:
+        pytest.skip("the embedded server is not installed: pip install 'veraz[local]'")
+    url = url or test_server()
+    databases.sweep(url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def template(server: str) -> str:
+    return databases.schema_template(server)
+
+
+@pytest.fixture
+def database(server: str, template: str) -> Iterator[str]:
+    """The administrator's URL of a fresh database with the schema, one space and the tenant `default`."""
+    with databases.fresh(server, template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def unchanged_database(server: str, template: str) -> Iterator[str]:
+    """One database for all tests that commit nothing."""
+    with databases.fresh(server, template) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_database(server: str) -> Iterator[str]:
+    """The same without any schema."""
+    with databases.fresh(server) as url:
+        yield url
+
+
+@pytest.fixture
+def embedder() -> HashingEmbedder:
+    return HashingEmbedder()
+
+
+@pytest.fixture
+async def engine(database: str, embedder: HashingEmbedder) -> AsyncIterator[AsyncVeraz]:
+    """On a fresh database, acting in the tenant `default` with the role `public`."""
+    async with await databases.open_engine(database, embedder) as opened:
+        yield opened

@@ -1,0 +1,96 @@
+"""Every statement file is parsed and planned by the role that runs it, on a database as `veraz init` makes it."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg._queries import PostgresQuery
+from psycopg.adapt import Transformer
+from tests.support import databases
+
+from veraz.db.statements import embedding_table, statement
+from veraz.engine import AsyncVeraz
+
+STAGES = ("answer", "db", "ingest", "ops", "schema", "search", "traces")
+MAINTENANCE = {
+    "ingest/create_tenant",
+    "ingest/find_tenant",
+    "ops/counts",
+    "ops/dead_rows",
+    "ops/invalid_indexes",
+    "ops/lexical_state",
+    "ops/spaces",
+}
+ADMINISTRATOR = {"db/act_as", "db/capabilities"}
+SCRIPTS = {"schema/create_embedding_table"}
+"""Data definition: run by every database of these tests, and not preparable."""
+
+
+def files() -> list[str]:
+    root = resources.files("veraz")
+    return sorted(
+        f"{folder.name}/{file.name.removesuffix('.sql')}"
+        for folder in root.iterdir()
+        if folder.is_dir() and folder.joinpath("sql").is_dir()
+        for file in folder.joinpath("sql").iterdir()
+        if file.name.endswith(".sql")
+    )
+
+
+FILES = files()
+
+
+def test_every_folder_of_statements_is_in_the_catalogue() -> None:
+    assert {name.split("/")[0] for name in FILES} == set(STAGES)
+    assert set(FILES) >= MAINTENANCE | ADMINISTRATOR | SCRIPTS
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_statement_begins_with_its_purpose(name: str) -> None:
+    text = statement(*name.split("/")).as_string(None)
+    assert text.startswith("-- Purpose: "), text[:80]
+    assert "\n" in text
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if n not in SCRIPTS])
+async def test_a_statement_is_prepared_and_planned_by_its_role(unchanged_database: str, name: str) -> None:
+    async with await databases.open_engine(unchanged_database) as engine:
+        await _planned(engine, name, prepared_text(name))
+
+
+async def _planned(engine: AsyncVeraz, name: str, text: str) -> None:
+    database = engine._database
+    if name in ADMINISTRATOR or name.startswith("schema/"):
+        async with database.administration() as connection:
+            await plan(connection, text)
+    elif name in MAINTENANCE:
+        async with database.maintenance() as connection:
+            await plan(connection, text)
+    else:
+        async with database.transaction(await engine.identity(), "write") as connection:
+            await plan(connection, text)
+
+
+def prepared_text(name: str) -> str:
+    """The statement with $1, $2 … in place of its named parameters, over the first embedding space."""
+    composed: Any = statement(*name.split("/"))
+    if "{embedding}" in composed.as_string(None):
+        composed = composed.format(embedding=embedding_table(1))
+    query = PostgresQuery(Transformer())
+    text = composed.as_string(None)
+    names = dict.fromkeys(part.split(")")[0] for part in text.split("%(")[1:])
+    query.convert(text, dict.fromkeys(names) if names else [None] * text.count("%s") or None)
+    return query.query.decode()
+
+
+async def plan(connection: psycopg.AsyncConnection[Any], text: str) -> None:
+    await connection.execute(sql.SQL("prepare catalogued as {}").format(sql.SQL(text)))
+    await connection.execute("deallocate catalogued")
+    if connection.info.server_version >= 160000:
+        # Planning checks what preparing does not: the rights of the role on every table and column.
+        explained = sql.SQL("explain (generic_plan) {}").format(sql.SQL(text))
+        assert await (await connection.execute(explained)).fetchall()

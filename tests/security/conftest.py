@@ -1,0 +1,28 @@
+"""A database with two tenants, shared by the tests that only try to read or are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from tests.support import databases
+from tests.support.tenants import Tenants, fill, opened
+
+
+@pytest.fixture(scope="session")
+def tenants_database(server: str, template: str) -> Iterator[str]:
+    async def prepare(url: str) -> None:
+        async with await databases.open_engine(url) as engine:
+            await fill(engine)
+
+    with databases.fresh(server, template) as url:
+        asyncio.run(prepare(url))
+        yield url
+
+
+@pytest.fixture
+async def tenants(tenants_database: str) -> AsyncIterator[Tenants]:
+    """For tests that commit nothing but traces."""
+    async with opened(tenants_database) as found:
+        yield found

@@ -1,0 +1,1 @@
+"""What tests of several stages share: databases from a template, an embedder without a model, corpora, oracles."""
