@@ -211,7 +211,7 @@ class AsyncVeraz:
             if tenant_id is None:
                 raise UsageError(
                     f"no tenant {self.config.tenant!r}",
-                    fix="check --tenant, or make it with: veraz tenant add",
+                    fix=f"check --tenant, or make it with: veraz init --tenant {self.config.tenant}",
                 )
             self._identity = Identity(tenant_id, self.config.tenant, tuple(self.config.roles))
         return self._identity
@@ -414,6 +414,8 @@ class AsyncVeraz:
             answer = _routed(question, routed, identity, timer, self.config.answer.threshold)
             await self._keep_answer(identity, answer, {})
             return answer
+        with timer.stage("model"):
+            await self._open_embedder()
         with timer.stage("search"):
             evidence = k or self.config.answer.evidence
             run = await self._search(identity, question, evidence, mode, lang, filters, None, False, False)
@@ -691,7 +693,7 @@ class AsyncVeraz:
                 raise ConfigError(
                     f"the corpus is embedded with {active.spec.model} ({active.spec.name}, {active.spec.fingerprint[:12]}), "
                     f"but the configuration names {configured.model} ({configured.name}, {configured.fingerprint[:12]})",
-                    fix="set [embedder] back, or embed everything again with the other model: veraz space add, then backfill",
+                    fix="set [embedder] back, or give the other model a database of its own: veraz init --database URL, then ingest",
                 )
             self._space = active
         return self._space

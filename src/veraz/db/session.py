@@ -142,9 +142,11 @@ def unreachable(url: str, error: Exception) -> DatabaseError:
 
 def lost(url: str, error: Exception) -> DatabaseError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    full = isinstance(error, psycopg.errors.DiskFull)
+    first = "free space on the server's disk" if full else "see `veraz status` and `veraz server logs`"
     return DatabaseError(
         f"PostgreSQL at {redact(url)} stopped the work: {reason}",
-        fix="see `veraz status` and `veraz server logs`, then run the command again: what was committed is kept",
+        fix=f"{first}, then run the command again: what was committed is kept",
     )
 
 
