@@ -192,6 +192,7 @@ class AsyncVeraz:
         if embedded:
             self._report("preparing the database")
             await self._install()
+            await self.ensure_tenant(Config().tenant)  # `veraz demo` may be what made it, in a tenant of its own
 
     async def _installed(self) -> None:
         async with self._database.administration() as connection:

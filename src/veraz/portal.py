@@ -46,12 +46,19 @@ class Portal:
             running.append(self._loop.create_task(coroutine))
             running[0].add_done_callback(lambda task: _hand_over(task, outcome))
 
-        self._loop.call_soon_threadsafe(begin)
+        def cancel() -> None:
+            if running:
+                running[0].cancel()
+            else:  # interrupted before `begin` was handed over
+                coroutine.close()
+                outcome.cancel()
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             return outcome.result()
         except BaseException:
             if not outcome.done():
-                self._loop.call_soon_threadsafe(lambda: running[0].cancel())
+                self._loop.call_soon_threadsafe(cancel)
                 with contextlib.suppress(BaseException):
                     outcome.exception(GRACE_SECONDS)
             raise
