@@ -75,6 +75,7 @@ class Database:
             "tenant_id": str(identity.tenant_id),
             "roles": _array_literal(identity.roles),
             "mode": mode,
+            "plans": "force_custom_plan" if mode == "read" else "auto",
             "search_path": self._search_path,
         }
         async with self._begin(acting) as connection:
@@ -88,6 +89,7 @@ class Database:
             "tenant_id": "",
             "roles": "{}",
             "mode": "",
+            "plans": "auto",
             "search_path": self._search_path,
         }
         async with self._begin(acting) as connection:

@@ -41,6 +41,7 @@ create table veraz.document (
     check (superseded_by <> document_id),
     check ((superseded_by is null) = (superseded_at is null))
 );
+create index document_superseded on veraz.document (tenant_id, superseded_by) where superseded_by is not null;
 comment on column veraz.document.superseded_by is 'the document that replaces this one; a pointer, never a boolean';
 
 create table veraz.revision (
