@@ -270,7 +270,7 @@ def test_ctrl_c_says_what_was_committed_and_a_rerun_continues(filled: Run, url: 
     assert running.returncode == 130
     assert "Traceback" not in errors
     committed = int(last.split(": ")[1].split(" document")[0])
-    assert last.endswith("committed by this run; run the same command again to continue")
+    assert last.endswith("committed; run it again to continue")
     with psycopg.connect(url) as connection:
         row = connection.execute(
             "select count(*) from veraz.document where external_id ~ '^d[0-9]+$'"

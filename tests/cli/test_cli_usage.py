@@ -291,3 +291,10 @@ def test_global_options_are_listed_apart(run: Run) -> None:
     own, shared = run("search", "--help").stdout.split("Global options")
     assert "--tenant" not in own
     assert all(option.opts[0] in shared for option in GLOBAL_OPTIONS)
+
+
+def test_a_verb_group_alone_shows_its_help(run: Run) -> None:
+    for arguments in ([], ["server"]):
+        result = run(*arguments)
+        assert result.output.startswith("Usage: ")
+        assert "Example:" in result.output

@@ -18,7 +18,7 @@ from veraz.cli.state import State
 @verb(
     "ask",
     example='veraz ask "Can I take metformin with an eGFR of 40?"\n'
-    'veraz ask "¿Qué hago ante un golpe de calor?" --min-authority 4 --json',
+    'veraz ask "¿Qué hacer ante un golpe de calor?" --min-authority 4 --json',
 )
 @question_options
 @click.pass_obj

@@ -68,7 +68,15 @@ async def _play(
     from veraz.demo import CORPUS, DEMO_QUESTIONS
 
     await engine.ensure_tenant(tenant)
-    report = await engine.ingest([str(CORPUS)], source="demo", name="Veraz demonstration", license="CC0-1.0")
+    bars.show("ingest", 0, None, "reading and embedding the bundled corpus")
+    report = await engine.ingest(
+        [str(CORPUS)],
+        source="demo",
+        name="Veraz demonstration",
+        license="CC0-1.0",
+        progress=lambda tally: bars.show("ingest", tally.seen, None, counted(tally.seen, "document")),
+    )
+    bars.clear()
     if not state.json:
         known = report.documents + report.unchanged
         out.print(
@@ -76,7 +84,6 @@ async def _play(
         )
     answers = []
     for number, question in enumerate(DEMO_QUESTIONS, 1):
-        bars.say(f"question {number} of {len(DEMO_QUESTIONS)}") if state.json else None
         answers.append((question, await engine.ask(question.question, lang=question.lang)))
         shown(number, *answers[-1])
     return report, answers

@@ -33,6 +33,9 @@ def tell(error: BaseException, state: State) -> int:
         return interrupt.EXIT_CODE
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
+    if type(error).__name__ == "NoArgsIsHelpError":  # from click 8.2 on; `veraz` alone asks for help
+        click.echo(str(error), err=True)
+        return 2
     error = _innermost(error)
     if state.debug:
         traceback.print_exception(error)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from veraz.nouns.corpus import IngestReport
 
 SOME_FAILED = 4
+STARTING = "reading and embedding"
 
 
 @verb(
@@ -93,7 +94,9 @@ class Run:
     started: float = field(default_factory=time.perf_counter)
 
     async def __call__(self, engine: Any, bars: Bars) -> IngestReport:
-        counting = asyncio.create_task(self._count())
+        self.started = time.perf_counter()
+        bars.show("ingest", 0, None, STARTING)
+        counting = asyncio.create_task(self._count(bars))
         try:
             report: IngestReport = await engine.ingest(
                 list(self.paths),
@@ -105,12 +108,12 @@ class Run:
             counting.cancel()
         return report
 
-    async def _count(self) -> None:
+    async def _count(self, bars: Bars) -> None:
         self.total = await asyncio.to_thread(count_items, self.paths)
+        if self.tally is None and self.total is not None:
+            bars.show("ingest", 0, self.total, f"{STARTING} {counted(self.total, 'document')}")
 
     def _progress(self, tally: Tally, bars: Bars) -> None:
-        if self.tally is None:
-            self.started = time.perf_counter()  # what came before was the model and the server
         self.tally = tally
         total = None if self.total is None else max(self.total, tally.seen)
         elapsed = time.perf_counter() - self.started
@@ -121,8 +124,10 @@ class Run:
     def last_words(self) -> str:
         documents = self.tally.counts["documents"] if self.tally else 0
         chunks = self.tally.counts["chunks"] if self.tally else 0
-        kept = f"{counted(documents, 'document')} ({counted(chunks, 'chunk')}) committed by this run"
-        return f"stopped after {duration(time.perf_counter() - self.started)}: {kept}; run the same command again to continue"
+        kept = f"{counted(documents, 'document')} ({counted(chunks, 'chunk')}) committed"
+        return (
+            f"stopped after {duration(time.perf_counter() - self.started)}: {kept}; run it again to continue"
+        )
 
 
 def _arguments(*, lang: str, license_: str | None, revised_at: date | None, **same: Any) -> dict[str, Any]:

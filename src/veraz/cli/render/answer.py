@@ -15,6 +15,7 @@ from veraz.cli.render.console import (
     revised,
     show_indented,
     show_parts,
+    sufficiency_of,
     text,
     timings,
 )
@@ -112,13 +113,6 @@ def _show_end(out: Console, answer: Answer) -> None:
         show_indented(out, text(f"left out: {one_line(dropped.text)} ({dropped.why})", "dim"), 0)
     for note in answer.notes:
         show_indented(out, text(f"note: {note}", "yellow"), 0)
-    show_parts(out, [_sufficiency(answer)])
+    show_parts(out, [sufficiency_of(answer)])
     show_parts(out, timings(answer.timings_ms))
     out.print(text(explained_by(answer.trace_id, answer.access.get("tenant")), "dim"), soft_wrap=True)
-
-
-def _sufficiency(answer: Answer) -> Text | None:
-    if answer.sufficiency is None:
-        return None
-    limit = f" (threshold {answer.threshold:.2f})" if answer.threshold is not None else ""
-    return text(f"sufficiency {answer.sufficiency:.2f}{limit}", "dim")

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from veraz.cli.render.console import error_console
 
-PREPARING = "preparing the embedding model"
+PREPARING = "model"
 EVERY_SECONDS = 10.0
 """Between two lines where there is no terminal."""
 
@@ -29,6 +29,10 @@ class Bars(Protocol):
 
     def show(self, name: str, done: int, total: int | None, detail: str = "") -> None:
         """The state of the work called `name`; it ends when `done` reaches `total`."""
+        ...
+
+    def clear(self) -> None:
+        """Takes the display away, so that results can be printed."""
         ...
 
     def model(self, stage: str, done: int, total: int) -> None:
@@ -54,9 +58,13 @@ class TerminalBars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
         if self._display:
             self._display.stop()
             self._display = None
+            self._tasks.clear()
 
     def say(self, line: str) -> None:
         (self._display.console if self._display else self._console).print(f"{line} …", style="dim")
@@ -100,7 +108,10 @@ class LogBars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        pass
+        self.clear()
+
+    def clear(self) -> None:
+        return None
 
     def say(self, line: str) -> None:
         self._console.print(f"{line} …")

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from rich.console import Console
@@ -107,6 +107,22 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+class Judged(Protocol):
+    @property
+    def sufficiency(self) -> float | None: ...
+
+    @property
+    def threshold(self) -> float | None: ...
+
+
+def sufficiency_of(judged: Judged) -> Text | None:
+    """`sufficiency 0.91 (threshold 0.50)`"""
+    if judged.sufficiency is None:
+        return None
+    limit = f" (threshold {judged.threshold:.2f})" if judged.threshold is not None else ""
+    return text(f"sufficiency {judged.sufficiency:.2f}{limit}", "dim")
+
+
 _STAGES = (
     "route",
     "embed",
@@ -115,6 +131,7 @@ _STAGES = (
     "repair",
     "fuse",
     "read",
+    "sufficiency",
     "evidence",
     "compose",
     "supersession",

@@ -15,12 +15,16 @@ def show_reports(out: Console, reports: Sequence[EvalReport]) -> None:
     """One column a run. Measures lie in 0..1, higher is better."""
     first = reports[0]
     show_pairs(out, [("dataset", first.dataset), ("queries", f"{first.queries:,} judged")])
+    out.print()
     out.print(_measures(reports))
     for report in reports:
         if report.comparisons:
+            out.print()
             out.print(_comparisons(report))
         if report.gates:
+            out.print()
             out.print(_gates(report))
+    out.print()
     for line in _remarks(reports):
         out.print(text(line))
 

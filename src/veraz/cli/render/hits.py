@@ -16,6 +16,7 @@ from veraz.cli.render.console import (
     revised,
     show_indented,
     show_parts,
+    sufficiency_of,
     text,
     timings,
 )
@@ -41,7 +42,13 @@ def show_result(
         _show_terms(out, result.hits, result.lang)
     for note in (*result.notes, *_shortfall(result)):
         show_indented(out, text(f"note: {note}", "yellow"), 0)
-    out.print(text(f"{counted(len(result.hits), 'hit')} · {result.mode} · question read as {result.lang}"))
+    asked = [
+        counted(len(result.hits), "hit"),
+        result.mode,
+        f"question read as {result.lang}",
+        sufficiency_of(result),
+    ]
+    show_parts(out, asked)
     show_parts(out, timings(result.timings_ms))
     out.print(text(explained_by(result.trace_id, tenant), "dim"), soft_wrap=True)
 

@@ -44,8 +44,13 @@ def show_report(out: Console, report: IngestReport, source: str) -> None:
                 "documents",
                 joined([f"{number:,} {name}" for name, number in documents if number or name == "new"]),
             ),
-            ("written", f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')}"),
-            ("vectors", f"{report.embedded:,} embedded, {report.reused:,} reused"),
+            (
+                "written",
+                f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')}"
+                if report.chunks
+                else "",
+            ),
+            ("vectors", f"{report.embedded:,} embedded, {report.reused:,} reused" if report.chunks else ""),
             ("took", f"{duration(report.seconds)}{rate}"),
         ],
     )
