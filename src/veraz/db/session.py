@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, IsolationLevel
 from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -69,7 +69,8 @@ class Database:
     async def transaction(
         self, identity: Identity, mode: Literal["read", "write"] = "read"
     ) -> AsyncIterator[Connection]:
-        """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible."""
+        """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible; in mode "read"
+        all statements see one snapshot, so that arms and hits never mix two revisions of a document."""
         acting = {
             "role": RUNTIME_ROLE,
             "tenant_id": str(identity.tenant_id),
@@ -99,14 +100,19 @@ class Database:
     async def administration(self) -> AsyncIterator[Connection]:
         """A connection of the login itself, in autocommit: the schema and CREATE INDEX CONCURRENTLY need it."""
         async with self._pool.connection() as connection:
+            await connection.set_isolation_level(None)
             yield connection
 
     @asynccontextmanager
     async def _begin(self, acting: dict[str, str]) -> AsyncIterator[Connection]:
         try:
-            async with self._pool.connection() as connection, connection.transaction():
-                await connection.execute(statement("db", "act_as"), acting)
-                yield connection
+            async with self._pool.connection() as connection:
+                await connection.set_isolation_level(
+                    IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
+                )
+                async with connection.transaction():
+                    await connection.execute(statement("db", "act_as"), acting)
+                    yield connection
         except PoolTimeout as error:
             raise unreachable(self.url, error) from error
         except psycopg.OperationalError as error:
