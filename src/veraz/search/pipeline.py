@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
+
 from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
@@ -132,6 +134,11 @@ async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -
             "the question is longer than the embedding model reads; its end counts in the lexical arm only"
         )
     vector: Vectors = batch.vectors[0]
+    if not (np.isfinite(vector).all() and vector.any()):
+        notes.append(
+            "the question could not be embedded (its vector has no direction); only the lexical arm answered"
+        )
+        return None
     return vector
 
 
