@@ -327,7 +327,7 @@ class Ingest:
         prepared = embedded.prepared
         document_id = store.document_key(self._source.source_id, prepared.item.external_id)
         async with self._database.transaction(self._identity, "write") as connection:
-            await store.lock_document(connection, document_id)
+            await store.lock_documents(connection, self._locked(document_id, prepared.document))
             state = await store.document_state(connection, document_id)
             if state.current_revision_id == prepared.expected:
                 revision = store.RevisionToWrite(
@@ -357,6 +357,12 @@ class Ingest:
         self.tally.counts["reused"] += len(prepared.chunks) - embedded.fresh
         self._count("new" if prepared.is_new else "changed")
 
+    def _locked(self, document_id: UUID, document: ParsedDocument) -> list[UUID]:
+        """The document and the one it replaces: were both written at the same moment, neither would see the other."""
+        if document.supersedes is None:
+            return [document_id]
+        return [document_id, store.document_key(self._source.source_id, document.supersedes)]
+
     async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
         written, links = await store.write_revision(connection, self._space_id, revision)
         wanted = len(revision.chunks)
@@ -366,7 +372,7 @@ class Ingest:
                 f"wrote {written} of {wanted} chunks; nothing was kept",
                 external_id=revision.document.external_id,
                 stage="store",
-                fix="run `veraz doctor`, then ingest it again",
+                fix="run `veraz status`, then ingest it again",
             )
         return links
 

@@ -118,8 +118,8 @@ async def known_vectors(
     return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
 
 
-async def lock_document(connection: Connection, document_id: UUID) -> None:
-    await connection.execute(statement("ingest", "lock_document"), {"document_id": document_id})
+async def lock_documents(connection: Connection, document_ids: Sequence[UUID]) -> None:
+    await connection.execute(statement("ingest", "lock_documents"), {"document_ids": list(document_ids)})
 
 
 async def document_state(connection: Connection, document_id: UUID) -> DocumentState:
