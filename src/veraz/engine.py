@@ -192,7 +192,9 @@ class AsyncVeraz:
         if embedded:
             self._report("preparing the database")
             await self._install()
-            await self.ensure_tenant(Config().tenant)  # `veraz demo` may be what made it, in a tenant of its own
+            await self.ensure_tenant(
+                Config().tenant
+            )  # `veraz demo` may be what made it, in a tenant of its own
 
     async def _installed(self) -> None:
         async with self._database.administration() as connection:
@@ -296,9 +298,12 @@ class AsyncVeraz:
 
     async def merge_index(self) -> Mapping[str, int]:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
+        identity = await self.identity()
+        async with self._database.transaction(identity, "write") as connection:
+            pending = await ingest_store.pending_postings(connection)
         merged = {}
-        async with self._database.transaction(await self.identity(), "write") as connection:
-            for entry in await ingest_store.pending_postings(connection):
+        for entry in pending:  # a transaction each: a merge that holds one analyser never waits for another
+            async with self._database.transaction(identity, "write") as connection:
                 merged[entry.analyser] = await ingest_store.merge_postings(connection, entry.analyser)
         return merged
 
