@@ -293,4 +293,5 @@ def _wait_for_documents(url: str, running: subprocess.Popen[str]) -> None:
             if row and row[0] > 3:
                 return
             time.sleep(0.1)
-    raise AssertionError("nothing was committed in time")
+    running.kill()
+    raise AssertionError(f"nothing was committed in time: {running.communicate()[1]}")
