@@ -64,7 +64,7 @@ def _commands(text: str) -> Iterator[list[str]]:
     for line in text.replace("\\\n", " ").splitlines():
         for part in re.split(r"\s(?:&&|\||;)\s", line):
             words = shlex.split(part, comments=True)
-            if "veraz" in words[:1]:
+            if words[:1] == ["veraz"]:
                 yield words[1:]
 
 
