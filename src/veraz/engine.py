@@ -27,7 +27,7 @@ import psycopg
 from veraz import __version__
 from veraz.answer import store as answer_store
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
-from veraz.answer.words import content_terms
+from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
 from veraz.db.session import Connection, Database, redact
@@ -439,7 +439,7 @@ class AsyncVeraz:
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
         result = run.result
-        words = list(content_terms(question, result.lang))
+        words = subject_words(question, result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:
             weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))

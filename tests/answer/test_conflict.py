@@ -129,7 +129,7 @@ def test_publisher_names_are_no_subject() -> None:
 
 def test_a_topic_is_words_and_the_unit() -> None:
     (found,) = between("Tighten the flange bolts to 60 Nm.", "Tighten the flange bolts to 45 Nm.")
-    assert found.topic == "tighten flange bolts (Nm)"
+    assert found.topic == "Tighten the flange bolts (Nm)"
 
 
 def test_only_statements_about_the_question_take_part() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -25,6 +25,7 @@ from veraz.nouns.answer import Citation, Conflict, ConflictSide
 
 _SHARED = 0.5  # of the content words of the statement that has fewer
 _TOPIC_WORDS = 8
+_TOPIC_LENGTH = 90
 _ADVICE = stems(
     "recommends recommended advised advises advise must never avoid usually generally usual longer"
     " recomienda recommande doit aconseja conseille"
@@ -239,15 +240,22 @@ def _position(reading: _Reading, kind: str) -> object:
 
 
 def _topic(first: Statement, read: Sequence[_Reading], group: Sequence[int], kind: str) -> str:
-    """The words that the sides share, in the order and spelling of the first, with the unit in question."""
+    """The passage of the first side from the first to the last word that all sides share, with the unit in question: what they
+    disagree about, in words that a reader finds in the source."""
     shared = frozenset.intersection(*(read[at].own | read[at].around for at in group))
     stop = STOP_WORDS.get(first.lang, STOP_WORDS["en"])
-    spelled = re.findall(r"[^\W\d_]+", first.text)
-    spelled = [w for w in spelled if w.lower() not in stop and not is_unit(w)]
-    chosen = [w for w in spelled if any(stem(x) in shared for x in words(w))]
-    topic = " ".join(dict.fromkeys(w.lower() for w in chosen[:_TOPIC_WORDS]))
-    topic = topic or " ".join(content_words(first.context)[:4])
+    spelled = list(re.finditer(r"[^\W\d_]+", first.text))
+    common = [m for m in spelled if _is_common(m.group(), shared, stop)][:_TOPIC_WORDS]
+    topic = " ".join(first.text[common[0].start() : common[-1].end()].split()) if common else ""
+    if not topic or len(topic) > _TOPIC_LENGTH:
+        topic = " ".join(dict.fromkeys(m.group().lower() for m in common)) or " ".join(
+            content_words(first.context)[:4]
+        )
     return topic if kind == "advice" else f"{topic} ({_UNIT_NAMES.get(kind, kind)})"
+
+
+def _is_common(word: str, shared: Collection[str], stop: Collection[str]) -> bool:
+    return word.lower() not in stop and not is_unit(word) and any(stem(x) in shared for x in words(word))
 
 
 _UNIT_NAMES = {"minute": "time", "month": "months or years", "mg": "weight", "ml": "volume", "mm": "length"}

@@ -49,7 +49,8 @@ def marked(text: str, citations: Sequence[int]) -> str:
 def _attribution(side: ConflictSide, known: Mapping[int, Citation]) -> str:
     cited = [known[n] for n in side.citations if n in known]
     shown = [
-        f"{c.title}, {c.source}" + (f", {c.revised_at.isoformat()}" if c.revised_at else "") for c in cited
+        f"{c.title}, {c.publisher or c.source}" + (f", {c.revised_at.isoformat()}" if c.revised_at else "")
+        for c in cited
     ]
     return f" ({'; '.join(shown)})" if shown else ""
 

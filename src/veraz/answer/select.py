@@ -298,4 +298,5 @@ def citation(n: int, candidate: Candidate) -> Citation:
         superseded_by=document.superseded_by,
         authority=document.authority,
         lang=document.lang,
+        publisher=document.publisher,
     )

@@ -106,6 +106,12 @@ def content_terms(question: str, lang: str = "") -> dict[str, float]:
     return weights
 
 
+def subject_words(question: str, lang: str = "") -> tuple[str, ...]:
+    """The content words that name a subject: without those that only ask ("treated", "kinds of"), unless nothing else is left."""
+    found = tuple(content_terms(question, lang))
+    return tuple(word for word in found if word not in ASKING) or found
+
+
 def identifiers(text: str) -> list[str]:
     """Names made of letters and digits (E-4021, CVE-2024-1, B12), without quantities such as 500mg or
     3-year-old."""

@@ -32,6 +32,7 @@ class Citation:
     superseded_by: str | None
     authority: int = 3
     lang: str = ""
+    publisher: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

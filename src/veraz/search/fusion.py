@@ -29,6 +29,7 @@ class Fused:
     revised_at: date | None
     ranks: Mapping[str, int]
     scores: Mapping[str, float]
+    parts: Mapping[str, float]  # what each arm adds to the score; they sum to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,8 @@ Arms = Mapping[str, Sequence[Candidate]]
 
 def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
     """Every candidate of every arm once, best first. Ties: authority, newer revision, then chunk id, so the order is total."""
-    weights = {"semantic": settings.semantic_weight, "lexical": 1 - settings.semantic_weight}
     ordered = {arm: sorted(candidates, key=_arm_order) for arm, candidates in arms.items()}
-    parts = METHODS[settings.method](
-        ordered, weights if len(arms) > 1 else dict.fromkeys(arms, 1.0), settings.k
-    )
+    parts = METHODS[settings.method](ordered, arm_weights(arms, settings), settings.k)
     found: dict[UUID, Candidate] = {}
     for candidates in ordered.values():
         for candidate in candidates:
@@ -65,10 +63,18 @@ def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
             revised_at=c.revised_at,
             ranks={arm: r[key] for arm, r in ranks.items() if key in r},
             scores={arm: s[key] for arm, s in scores.items() if key in s},
+            parts={arm: part[key] for arm, part in parts.items() if key in part},
         )
         for key, c in found.items()
     ]
     return sorted(fused, key=lambda f: (-f.score, -f.authority, -_day(f.revised_at), f.chunk_id))
+
+
+def arm_weights(arms: Arms, settings: FusionSettings) -> dict[str, float]:
+    """Each arm's share; an arm that was asked alone has all of it."""
+    if len(arms) < 2:
+        return dict.fromkeys(arms, 1.0)
+    return {"semantic": settings.semantic_weight, "lexical": 1 - settings.semantic_weight}
 
 
 def _arm_order(candidate: Candidate) -> tuple[float, int, int, UUID]:

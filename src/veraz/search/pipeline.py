@@ -19,7 +19,7 @@ from veraz.nouns.evidence import ArmScore, Hit, Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
-from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, fuse
+from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 
 __all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
 
@@ -105,7 +105,9 @@ async def run_search(
         notes.append(
             "no word of the question occurs in the corpus that may be read; only the semantic arm answered"
         )
-    ranked = tuple(_ranked(fused, hits, terms if request.explain else None, settings))
+    ranked = tuple(
+        _ranked(fused, hits, terms if request.explain else None, settings, arm_weights(candidates, settings))
+    )
     result = SearchResult(
         trace_id=uuid4(),
         question=request.question,
@@ -187,6 +189,7 @@ def _ranked(
     hits: Mapping[UUID, Hit],
     terms: Sequence[store.TermExplanation] | None,
     settings: FusionSettings,
+    weights: Mapping[str, float],
 ) -> Iterator[Hit]:
     rank = 0
     for entry in fused:
@@ -201,12 +204,27 @@ def _ranked(
             score=entry.score,
             lexical=scores.get("lexical"),
             semantic=scores.get("semantic"),
-            explain=None if terms is None else _explain(hit, entry, terms, settings),
+            explain=None if terms is None else _explain(hit, entry, terms, settings, weights),
         )
 
 
+def _explain_arm(arm: str, entry: Fused, weight: float) -> dict[str, Any]:
+    part = entry.parts.get(arm, 0.0)
+    return {
+        "rank": entry.ranks[arm],
+        "score": entry.scores[arm],
+        "weight": weight,
+        "normalised": part / weight if weight else 0.0,
+        "part": part,
+    }
+
+
 def _explain(
-    hit: Hit, entry: Fused, terms: Sequence[store.TermExplanation], settings: FusionSettings
+    hit: Hit,
+    entry: Fused,
+    terms: Sequence[store.TermExplanation],
+    settings: FusionSettings,
+    weights: Mapping[str, float],
 ) -> dict[str, Any]:
     return {
         "fusion": {
@@ -214,7 +232,7 @@ def _explain(
             "semantic_weight": settings.semantic_weight,
             "score": entry.score,
         },
-        "arms": {arm: {"rank": entry.ranks[arm], "score": entry.scores[arm]} for arm in entry.ranks},
+        "arms": {arm: _explain_arm(arm, entry, weights[arm]) for arm in entry.ranks},
         "ties": {"authority": entry.authority, "revised_at": entry.revised_at, "chunk_id": hit.chunk_id},
         "terms": [
             {"lexeme": t.lexeme, "analyser": t.analyser, "chunks": t.chunks, "idf": round(t.idf, 4)}

@@ -69,7 +69,7 @@ def _show_conflict(out: Console, conflict: Conflict, citations: Mapping[int, Cit
         for citation in cited:
             place = [
                 path_of(citation.title, ()),
-                citation.source,
+                citation.publisher or citation.source,
                 revised(citation.revised_at),
                 f"authority {citation.authority}",
             ]
