@@ -699,7 +699,7 @@ class AsyncVeraz:
                 raise ConfigError(
                     f"the corpus is embedded with {active.spec.model} ({active.spec.name}, {active.spec.fingerprint[:12]}), "
                     f"but the configuration names {configured.model} ({configured.name}, {configured.fingerprint[:12]})",
-                    fix="set [embedder] back, or give the other model a database of its own: veraz init --database URL, then ingest",
+                    fix="set [embedder] back, or give the other model a database of its own: veraz init --database URL",
                 )
             self._space = active
         return self._space
