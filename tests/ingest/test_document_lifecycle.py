@@ -23,7 +23,7 @@ async def test_after_an_edit_the_old_text_answers_nowhere(
         file.write_bytes((cases / name).read_bytes())
         assert (await engine.ingest([str(file)], source="s", lang="en")).documents == 1
     for mode in ("lexical", "semantic", "hybrid"):
-        found = await engine.search("speed limit 40 km/h", lang="en", mode=mode, k=50)  # type: ignore[arg-type]
+        found = await engine.search("speed limit 40 km/h", lang="en", mode=mode, k=50)
         assert found.hits
         assert not [h for h in found.hits if "40 km/h" in h.body]
         assert any("30 km/h" in h.body for h in found.hits)
