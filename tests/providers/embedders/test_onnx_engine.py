@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veraz.errors import ProviderError
+from veraz.nouns.corpus import SpaceSpec, Vectors
 from veraz.providers.embedders.checks import refuse_degenerate
-from veraz.providers.embedders.onnx_engine import available_cores, plan_batches
+from veraz.providers.embedders.onnx_engine import OnnxEmbedder, OnnxEncoder, available_cores, plan_batches
 
 
 @given(st.lists(st.integers(1, 512), max_size=200), st.integers(1, 4096))
@@ -44,3 +46,35 @@ def test_only_the_cores_that_the_process_may_use_are_counted() -> None:
         assert available_cores() == 1
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+class Letters:
+    """A tokenizer of letters between an opening 0 and a closing 1 and 2."""
+
+    closing = 2
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[0, *map(ord, text), 1, 2] for text in texts]
+
+
+class Recorder(OnnxEncoder):
+    """Gives every row the same vector and keeps the rows."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[int]] = []
+
+    def run(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        self.rows += [list(row) for row in rows]
+        return np.ones((len(rows), 2), np.float32)
+
+
+async def test_a_cut_keeps_the_opening_and_closing_specials_and_equal_texts_run_once() -> None:
+    space = SpaceSpec("s", "local", "m", 2, False, "q", "p", "cosine", 6, "f")
+    recorder = Recorder()
+    embedder = OnnxEmbedder(space, Letters(), recorder)
+    batch = await embedder.embed(["abcd", "ab", "abcd", "a"], "passage")
+    p, a, b = map(ord, "pab")
+    assert recorder.rows == [[0, p, a, b, 1, 2], [0, p, a, b, 1, 2], [0, p, a, 1, 2]]
+    assert batch.truncated == (0, 2)
+    assert batch.vectors.shape == (4, 2)
+    assert embedder.count_tokens(["abcd", "ab"]) == [8, 6]

@@ -8,7 +8,7 @@ takes `</s>` written in a text for the control piece.
 
 Two differences from SentencePiece remain, on purpose. Scores are summed per word in double precision where
 SentencePiece sums whole texts in single precision, so that a word whose two best segmentations are nearly
-equal is cut in the same way wherever it stands (one word in 8 of 8,000 real texts). The character rules are
+equal is cut in the same way wherever it stands (seen in 33 of 40,323 real texts). The character rules are
 those that the file carries, the model's own; later releases of SentencePiece no longer turn the zero-width
 joiner into a space.
 """

@@ -27,7 +27,7 @@ class LocalE5(OnnxEmbedder):
     """384 dimensions, normalised, at most 512 tokens, about a hundred languages; MIT licence.
 
     The first use writes the model's graph into `cache` (about 140 MB at fp32), later ones load it. `int8` is
-    about twice as fast, and a space of its own: its vectors are within a cosine of 0.998 of fp32's.
+    about twice as fast, and a space of its own: its vectors are within a cosine of 0.997 of fp32's.
     """
 
     def __init__(
