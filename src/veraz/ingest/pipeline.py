@@ -141,8 +141,11 @@ class Ingest:
                 group.create_task(self._prepare_all(items, prepared))
                 group.create_task(self._embed_all(prepared, embedded))
                 group.create_task(self._write_all(embedded))
-        except* (VerazError, psycopg.Error) as errors:
-            raise _first(errors) from None
+        except BaseExceptionGroup as errors:  # `except*` of the first Pythons 3.11 would put the error into a group again
+            known = errors.subgroup((VerazError, psycopg.Error))
+            if known is None:
+                raise
+            raise _first(known) from None
         await self._merge(final=True)
         return self.tally.report()
 
