@@ -141,9 +141,7 @@ class Ingest:
                 group.create_task(self._prepare_all(items, prepared))
                 group.create_task(self._embed_all(prepared, embedded))
                 group.create_task(self._write_all(embedded))
-        except (
-            BaseExceptionGroup
-        ) as errors:  # not `except*`: Python 3.11.2 puts what is raised into a group again
+        except BaseExceptionGroup as errors:  # not `except*`: 3.11.2 groups again what is raised in it
             known = errors.subgroup((VerazError, psycopg.Error))
             if known is None:
                 raise
