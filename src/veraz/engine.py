@@ -69,6 +69,8 @@ Report = Callable[[str], None]
 ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
 AnyPath = str | os.PathLike[str]
+BULK_CHUNKS = 1000
+"""A run that wrote this many chunks is followed by fresh planner statistics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,23 +270,17 @@ class AsyncVeraz:
             progress=progress,
         )
         report = await run.run(items)
-        if report.documents >= 200:
+        if report.chunks >= BULK_CHUNKS:
             await self._analyze()
         return report
 
     async def _analyze(self) -> None:
         """Fresh planner statistics after a bulk load; left to autovacuum where this login may not."""
+        space = f"embedding_{(await self.space()).space_id}"
         try:
             async with self._database.administration() as connection, connection.transaction():
                 await connection.execute("set local role veraz_owner")
-                for table in (
-                    "document",
-                    "revision",
-                    "chunk",
-                    "chunk_lexical",
-                    "posting",
-                    f"embedding_{(await self.space()).space_id}",
-                ):
+                for table in ("document", "revision", "section", "chunk", "chunk_lexical", "posting", space):
                     await connection.execute(
                         psycopg.sql.SQL("analyze veraz.{}").format(psycopg.sql.Identifier(table))
                     )

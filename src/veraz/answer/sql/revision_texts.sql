@@ -1,7 +1,13 @@
--- Purpose: the stored text of the revisions that evidence comes from. One row per revision that may be read. Index: revision_pkey.
+-- Purpose: the stored text of the revisions that evidence comes from. One row per revision that may be read.
+-- Index: revision_pkey, document_pkey, source_pkey, once per id (see search/sql/hydrate.sql).
 select s.slug, d.external_id, r.number, r.text
-  from veraz.revision r
-  join veraz.document d on d.tenant_id = r.tenant_id and d.document_id = r.document_id
-  join veraz.source s on s.tenant_id = d.tenant_id and s.source_id = d.source_id
- where r.tenant_id = veraz.current_tenant() and r.revision_id = any (%(revision_ids)s)
-   and d.deleted_at is null and d.acl && veraz.current_roles()
+  from unnest(%(revision_ids)s::uuid[]) as wanted (revision_id)
+ cross join lateral (
+        select document_id, number, text from veraz.revision
+         where tenant_id = veraz.current_tenant() and revision_id = wanted.revision_id offset 0) r
+ cross join lateral (
+        select external_id, source_id from veraz.document
+         where tenant_id = veraz.current_tenant() and document_id = r.document_id
+           and deleted_at is null and acl && veraz.current_roles() offset 0) d
+ cross join lateral (
+        select slug from veraz.source where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s

@@ -1,11 +1,22 @@
--- Purpose: everything that a hit shows, for the ids that survived fusion. One row per id still readable. Index: chunk_pkey.
+-- Purpose: everything that a hit shows, for the ids that survived fusion. One row per id still readable.
+-- Index: chunk_pkey, document_pkey, revision_pkey, source_pkey, once per id: `offset 0` keeps the planner from turning the look-ups
+-- into a join over the tenant, which it does without statistics (400 ms instead of 2 over 6,000 chunks that were just loaded).
 select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, c.display, c.spans, c.token_count, c.is_current,
        d.document_id, d.external_id, s.slug, s.name, s.authority, coalesce(r.license, s.license), coalesce(r.jurisdiction, s.jurisdiction),
        r.revision_id, r.number, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
-       (select o.external_id from veraz.document o where o.tenant_id = d.tenant_id and o.document_id = d.superseded_by) as superseded_by
-  from veraz.chunk c
-  join veraz.document d on d.tenant_id = c.tenant_id and d.document_id = c.document_id
-  join veraz.revision r on r.tenant_id = c.tenant_id and r.revision_id = c.revision_id
-  join veraz.source s on s.tenant_id = d.tenant_id and s.source_id = d.source_id
- where c.tenant_id = veraz.current_tenant() and c.chunk_id = any (%(chunk_ids)s)
-   and d.deleted_at is null and d.acl && veraz.current_roles()
+       (select o.external_id from veraz.document o
+         where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by) as superseded_by
+  from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
+ cross join lateral (
+        select * from veraz.chunk
+         where tenant_id = veraz.current_tenant() and chunk_id = wanted.chunk_id offset 0) c
+ cross join lateral (
+        select * from veraz.document
+         where tenant_id = veraz.current_tenant() and document_id = c.document_id
+           and deleted_at is null and acl && veraz.current_roles() offset 0) d
+ cross join lateral (
+        select * from veraz.revision
+         where tenant_id = veraz.current_tenant() and revision_id = c.revision_id offset 0) r
+ cross join lateral (
+        select * from veraz.source
+         where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s

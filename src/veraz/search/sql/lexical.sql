@@ -8,7 +8,9 @@ with term as materialized (
 ), entry as materialized (
     select t.analyser, t.term, t.weight, p.block, p.n, p.chunk_nos, p.impacts
       from term t
-      join veraz.posting p on p.tenant_id = veraz.current_tenant() and p.analyser = t.analyser and p.term = t.term
+     cross join lateral (
+            select block, n, chunk_nos, impacts from veraz.posting
+             where tenant_id = veraz.current_tenant() and analyser = t.analyser and term = t.term offset 0) p
 ), size as materialized (
     select analyser, sum(chunks)::double precision as chunks
       from veraz.lexical_stat where tenant_id = veraz.current_tenant() group by analyser
@@ -39,8 +41,12 @@ with term as materialized (
      cross join lateral (
             select s.authority, r.revised_at
               from veraz.document d
-              join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
-              join veraz.source s on s.tenant_id = d.tenant_id and s.source_id = d.source_id
+             cross join lateral (
+                    select lang, revised_at from veraz.revision
+                     where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) r
+             cross join lateral (
+                    select slug, authority from veraz.source
+                     where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s
              where d.tenant_id = veraz.current_tenant() and d.document_id = l.document_id
                and d.deleted_at is null and d.acl && veraz.current_roles()
                and (%(sources)s::text[] is null or s.slug = any (%(sources)s))

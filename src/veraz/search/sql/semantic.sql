@@ -7,8 +7,12 @@ select e.chunk_id, 1 - (e.vec <=> %(vector)s::halfvec) as score, p.authority, p.
  cross join lateral (
         select s.authority, r.revised_at
           from veraz.document d
-          join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
-          join veraz.source s on s.tenant_id = d.tenant_id and s.source_id = d.source_id
+         cross join lateral (
+                select lang, revised_at from veraz.revision
+                 where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) r
+         cross join lateral (
+                select slug, authority from veraz.source
+                 where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s
          where d.tenant_id = veraz.current_tenant() and d.document_id = e.document_id
            and d.deleted_at is null and d.acl && veraz.current_roles()
            and (%(sources)s::text[] is null or s.slug = any (%(sources)s))
