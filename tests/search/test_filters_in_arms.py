@@ -1,0 +1,120 @@
+"""Filters inside the arms: never fewer than asked while there are more, the same as an exact scan (public cases H01 and H04)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from datetime import date
+from typing import Any
+
+import pytest
+from tests.support import databases, large
+from tests.support.oracle import lexical_arm
+
+from veraz.config import SearchConfig
+from veraz.engine import AsyncVeraz
+from veraz.nouns.evidence import SearchResult
+from veraz.nouns.question import Filters
+
+
+def ids(result: SearchResult) -> list[str]:
+    return [h.document.external_id for h in result.hits]
+
+
+@pytest.mark.parametrize(("k", "wanted"), [(10, 10), (20, 20), (100, 20)])
+async def test_a_rare_source_far_from_the_question_is_found_whole(
+    large_engine: AsyncVeraz, k: int, wanted: int
+) -> None:
+    rare = Filters(sources=("rare",))
+    for question in ("anything at all", large.words().question(4)):
+        found = await large_engine.search(question, lang="en", mode="semantic", k=k, filters=rare)
+        exact = await large_engine.search(question, lang="en", mode="semantic", k=k, filters=rare, exact=True)
+        assert {h.document.source for h in found.hits} == {"rare"}
+        assert len(found.hits) == wanted
+        assert ids(found) == ids(exact)
+
+
+@pytest.fixture
+async def hurried(large_database: str) -> AsyncIterator[AsyncVeraz]:
+    """An engine whose approximate scan gives up long before the rare source."""
+    settings = SearchConfig(ef_search=10, max_scan_tuples=200)
+    async with await databases.open_engine(large_database, large.embedder(), search=settings) as engine:
+        yield engine
+
+
+async def test_a_scan_that_came_up_short_is_repaired_and_says_so(hurried: AsyncVeraz) -> None:
+    found = await hurried.search(
+        "anything", lang="en", mode="semantic", k=10, filters=Filters(sources=("rare",))
+    )
+    assert len(found.hits) == 10
+    assert found.shortfall is not None
+    assert found.shortfall["arm"] == "semantic"
+    assert found.shortfall["approximate"] < found.shortfall["exact"] == large.RARE
+    assert found.config["semantic"]["exact"] is True
+
+
+@pytest.mark.parametrize(
+    ("filters", "wanted"),
+    [
+        (Filters(sources=("rare",)), large.RARE),
+        (Filters(authority=4), large.RARE),
+        (Filters(authority=4, sources=("bulk",)), 0),
+        (Filters(revised_from=date(2024, 1, 11)), 10),
+        (Filters(revised_to=date(2024, 1, 5)), 5),
+        (Filters(revised_from=date(2024, 1, 5), revised_to=date(2024, 1, 5)), 1),
+        (Filters(revised_from=date(2030, 1, 1)), 0),
+        (Filters(sources=()), 0),
+        (Filters(sources=("nobody",)), 0),
+        (Filters(langs=("fr",)), 0),
+    ],
+)
+@pytest.mark.parametrize("exact", [False, True])
+async def test_exactly_the_matching_documents(
+    large_engine: AsyncVeraz, filters: Filters, wanted: int, exact: bool
+) -> None:
+    question = f"{large.FAR} and more"
+    for mode in ("semantic", "lexical", "hybrid"):
+        found = await large_engine.search(question, lang="en", mode=mode, k=100, filters=filters, exact=exact)
+        assert len(found.hits) == wanted, mode
+        assert found.outcome == ("found" if wanted else "nothing")
+
+
+async def test_random_filtered_questions_are_in_order_and_as_many_as_exact(large_engine: AsyncVeraz) -> None:
+    chance, words = random.Random(11), large.words()
+    agreeing = total = 0
+    for _ in range(40):
+        filters = Filters(
+            sources=chance.choice((None, ("bulk",), ("rare",), ("bulk", "rare"))),
+            authority=chance.choice((None, 1, 3, 5)),
+            revised_from=chance.choice((None, None, date(2024, 1, 10))),
+        )
+        question = words.question(chance.randint(1, 6)) + chance.choice(("", f" {large.FAR}"))
+        asked: dict[str, Any] = {
+            "lang": "en",
+            "mode": "semantic",
+            "k": chance.choice((5, 20, 60)),
+            "filters": filters,
+            "trace": False,
+        }
+        found, exact = (
+            await large_engine.search(question, **asked),
+            await large_engine.search(question, **asked, exact=True),
+        )
+        scores = [h.semantic.score for h in found.hits if h.semantic]
+        assert len(scores) == len(found.hits) == len(exact.hits)
+        assert scores == sorted(scores, reverse=True)
+        assert [h.semantic.rank for h in found.hits if h.semantic] == list(range(1, len(scores) + 1))
+        agreeing += len({h.chunk_id for h in found.hits} & {h.chunk_id for h in exact.hits})
+        total += len(exact.hits)
+    assert total > 400
+    assert agreeing / total >= 0.9, f"recall {agreeing / total:.3f}"
+
+
+async def test_the_best_lexical_match_is_found_whatever_matches_before_it(large_engine: AsyncVeraz) -> None:
+    """Filters act before the cut: with one, the arm gives the same chunks as without one, less those that it excludes."""
+    question = f"{large.words().question(4)} {large.FAR}"
+    everything = await lexical_arm(large_engine, question, "en")
+    filtered = await lexical_arm(large_engine, question, "en", filters=Filters(sources=("rare",)))
+    far = {c.chunk_id for c in filtered}
+    assert len(far) == large.RARE
+    assert [c for c in everything if c.chunk_id in far] == filtered

@@ -1,0 +1,114 @@
+"""The plans that search runs with: as the runtime role, under its policies, on the tenth run of one connection."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support import databases, large
+from tests.support.plans import Plans, explained, nodes, on, shown
+
+from veraz.nouns.question import Filters
+
+LEXICAL = "Purpose: the lexical arm"
+SEMANTIC = "Purpose: the semantic arm. Nearest"
+HYDRATE = "Purpose: everything that a hit shows"
+TEXTS = "Purpose: the stored text of the revisions"
+BIG = {"chunk", "chunk_lexical", "posting", "embedding_1", "revision", "section", "document"}
+
+FILTERS = {
+    "no filter": Filters(),
+    "source": Filters(sources=("bulk",)),
+    "authority and language": Filters(authority=2, langs=("en",)),
+}
+
+
+@pytest.fixture(scope="module", params=["just loaded", "analysed"])
+def url(request: pytest.FixtureRequest) -> str:
+    name = "large_database" if request.param == "just loaded" else "analysed_database"
+    return str(request.getfixturevalue(name))
+
+
+async def tenth_search(url: str, filters: Filters) -> Plans:
+    """The plans of the tenth search of one connection. psycopg prepares a statement after its fifth run."""
+    words = large.words()
+    async with await databases.open_engine(url, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        for _ in range(9):
+            await engine.search(words.question(7), lang="en", filters=filters, trace=False)
+        async with explained(engine) as plans:
+            await engine.search(words.question(7), lang="en", filters=filters, trace=False)
+    return plans
+
+
+@pytest.fixture(params=FILTERS)
+async def tenth(url: str, request: pytest.FixtureRequest) -> Plans:
+    return await tenth_search(url, FILTERS[request.param])
+
+
+@pytest.fixture(params=FILTERS)
+async def analysed_tenth(analysed_database: str, request: pytest.FixtureRequest) -> Plans:
+    """Without statistics the planner believes small tables to be tiny, and reads them by any of their indexes."""
+    return await tenth_search(analysed_database, FILTERS[request.param])
+
+
+async def test_the_semantic_arm_walks_its_index_in_order(tenth: Plans) -> None:
+    plan = tenth.of(SEMANTIC)
+    scans = on(plan, "embedding_1_hnsw")
+    assert len(scans) == 1, shown(plan)
+    assert scans[0]["Node Type"] == "Index Scan", shown(plan)
+    assert "<=>" in scans[0]["Order By"], shown(plan)
+    assert not [
+        n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") == "embedding_1"
+    ], shown(plan)
+    assert scans[0]["Actual Rows"] < 1000, f"the whole space was read\n{shown(plan)}"
+
+
+@pytest.mark.parametrize("statement", [SEMANTIC, LEXICAL, HYDRATE, TEXTS])
+async def test_documents_and_revisions_are_looked_up_by_their_keys(
+    analysed_tenth: Plans, statement: str
+) -> None:
+    """Policies included: one that reads all documents of the tenant first costs more with every document."""
+    plan = analysed_tenth.of(statement)
+    for table, key in (("document", "document_id"), ("revision", "revision_id")):
+        reads = on(plan, table)
+        assert reads, shown(plan)
+        assert all(key in n.get("Index Cond", "") for n in reads), shown(plan)
+
+
+async def test_the_lexical_arm_finds_its_blocks_by_tenant_analyser_and_term(tenth: Plans) -> None:
+    plan = tenth.of(LEXICAL)
+    reads = on(plan, "posting_pkey")
+    assert len(reads) == 1, shown(plan)
+    condition = reads[0]["Index Cond"]
+    assert all(f"{column} =" in condition for column in ("tenant_id", "analyser", "term")), shown(plan)
+    assert not [n for n in on(plan, "posting") if n["Node Type"] == "Seq Scan"], shown(plan)
+
+
+async def test_the_lexical_arm_reaches_chunks_by_their_number(tenth: Plans) -> None:
+    plan = tenth.of(LEXICAL)
+    reads = on(plan, "chunk_lexical")
+    assert reads, shown(plan)
+    assert all(n["Index Name"] == "chunk_lexical_pkey" and "chunk_no" in n["Index Cond"] for n in reads), (
+        shown(plan)
+    )
+    assert not [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG], (
+        shown(plan)
+    )
+
+
+async def test_no_statement_of_a_search_reads_a_large_table_from_end_to_end(tenth: Plans) -> None:
+    assert len(tenth.found) > 5
+    for query, plan in tenth.found:
+        scanned = [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG]
+        assert not scanned, f"{query[:300]}\n{shown(plan)}"
+
+
+async def test_hits_are_read_by_their_keys(tenth: Plans) -> None:
+    plan = tenth.of(HYDRATE)
+    assert {n["Index Name"] for n in on(plan, "chunk")} == {"chunk_pkey"}, shown(plan)
+
+
+async def test_the_policies_of_the_runtime_role_are_in_the_plan(tenth: Plans) -> None:
+    """What the tests above saw was no plan of an owner or a superuser, for whom there are no policies."""
+    plan = tenth.of(HYDRATE)
+    for n in on(plan, "document"):
+        assert "veraz.mode" in n["Filter"], shown(plan)
