@@ -1,0 +1,118 @@
+"""Public failure reports at the level of search: H05 to H09, H15, H16, and what users type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from veraz.engine import AsyncVeraz
+from veraz.nouns.evidence import SearchResult
+
+
+async def load(engine: AsyncVeraz, cases: Path, *names: str, lang: str = "en") -> None:
+    report = await engine.ingest([str(cases / name) for name in names], source="s", lang=lang)
+    assert report.errors == ()
+
+
+async def search(engine: AsyncVeraz, question: str, mode: Any = "lexical", lang: str = "en") -> SearchResult:
+    return await engine.search(question, lang=lang, mode=mode, k=50)
+
+
+def place(result: SearchResult, heading: str) -> int | None:
+    return next((h.rank for h in result.hits if heading in (*h.heading_path, h.body)), None)
+
+
+PLAIN = ("E-4021", "e-4021", "E4021", "e4021", "E 4021", "4021", '"E-4021"', "code E-4021 relay")
+SPELLINGS = (*PLAIN, "E‑4021", "E–4021", "(E-4021)", "E-4021?", "E-4021.")
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_h05_a_code_is_found_in_every_spelling(engine: AsyncVeraz, cases: Path, spelling: str) -> None:
+    await load(engine, cases, "h_codes.md")
+    found = await search(engine, spelling)
+    assert place(found, "Fault E-4021") == 1
+    other = place(found, "Fault E-4102")
+    assert other is None or other > 1
+    hybrid = await search(engine, spelling, "hybrid")
+    assert place(hybrid, "Fault E-4021") is not None, "nothing was excluded"
+
+
+async def test_h06_words_that_occur_nowhere_take_nothing_away(engine: AsyncVeraz, cases: Path) -> None:
+    await load(engine, cases, "h_codes.md")
+    long = "please tell me which relay I should replace when fault E-4021 shows up on a Monday"
+    assert place(await search(engine, long), "Fault E-4021") == 1
+    assert place(await search(engine, "replace relay K3 and reset the drive"), "Fault E-4021") == 1
+
+
+async def test_h07_stop_words_alone_are_no_question(engine: AsyncVeraz, cases: Path) -> None:
+    await load(engine, cases, "h_stopwords.txt", "h_codes.md")
+    for question in ("the", "???", "", "   ", "who is it"):
+        found = await search(engine, question)
+        assert found.hits == (), question
+        assert found.notes or question == "who is it"
+        answer = await engine.ask(question, lang="en")
+        assert answer.outcome == "insufficient", question
+    for question in ("???", "", "\t"):
+        everything = await search(engine, question, "hybrid")
+        assert everything.hits == ()
+        assert any("no searchable words" in note for note in everything.notes)
+    phrase = await search(engine, "to be or not to be", "hybrid")
+    assert phrase.hits[0].document.external_id == "h_stopwords.txt"
+
+
+QUESTIONS = (
+    "What's the relay's rating?",
+    "What’s the relay’s rating?",
+    "relay & (code",
+    "relay:*",
+    "!relay | <->",
+    "C:\\plant\\relay",
+    '"unbalanced relay',
+    "relay " + "and more text " * 1500,
+    "relay\x00relay",
+    "relay'; drop table veraz.chunk; --",
+    "%(question)s relay {embedding} %s",
+    "relay \ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_h09_what_users_type_is_text(engine: AsyncVeraz, cases: Path, question: str) -> None:
+    await load(engine, cases, "h_codes.md")
+    for mode in ("lexical", "hybrid", "semantic"):
+        found = await search(engine, question, mode)
+        assert found.question == question
+    assert place(await search(engine, question), "Fault E-4021") == 1
+    answer = await engine.ask(question, lang="en")
+    json.dumps([answer.question, answer.answer, answer.reason])
+
+
+async def test_h15_utf16_with_a_mark_is_read_as_what_it_says(engine: AsyncVeraz, cases: Path) -> None:
+    await load(engine, cases, "h_utf16le.txt", lang="de")
+    found = await search(engine, "Überwachung", lang="de")
+    assert [h.document.external_id for h in found.hits] == ["h_utf16le.txt"]
+    assert "Dosierung: 2,5 mg — Überwachung" in found.hits[0].body
+    assert not found.hits[0].body.startswith("\ufeff")
+    for question in ("Uberwachung", "überwachung", "2,5 mg", "2.5 mg"):
+        assert (await search(engine, question, lang="de")).hits, question
+
+
+@pytest.mark.parametrize("spelling", ["10^5", "10⁵", "10⁵ CFU/mL", "what is the limit of 10^5"])
+async def test_h16_powers_stay_powers(engine: AsyncVeraz, cases: Path, spelling: str) -> None:
+    await load(engine, cases, "h_superscript.txt")
+    found = await search(engine, spelling)
+    assert "10⁵ CFU/mL" in found.hits[0].body
+    assert "105" not in " ".join(h.body for h in found.hits)
+    assert "2½ tablets" in " ".join(h.body for h in found.hits)
+    assert (await search(engine, "105")).hits == ()
+
+
+async def test_h14_the_words_around_a_nul_are_found(engine: AsyncVeraz, cases: Path) -> None:
+    await load(engine, cases, "h_nul.txt")
+    found = await search(engine, "gravity of solution B")
+    assert found.hits
+    assert "\x00" not in found.hits[0].body
+    json.dumps(found.hits[0].body)
