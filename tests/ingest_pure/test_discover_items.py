@@ -152,3 +152,19 @@ def test_a_collection_is_streamed(tmp_path: Path) -> None:
     first = next(stream)
     assert isinstance(first, RawItem)
     assert first.external_id == "a"
+
+
+def test_a_file_name_that_is_no_utf8_is_named_readably_and_the_rest_is_read(tmp_path: Path) -> None:
+    write(tmp_path / os.fsdecode(b"caf\xe9.md"))
+    write(tmp_path / "ok.md")
+    items, errors = found(tmp_path)
+    assert [i.external_id for i in items] == ["ok.md"]
+    assert errors[0].path == f"{tmp_path}/caf\\udce9.md"
+    assert "not UTF-8" in errors[0].reason
+
+
+def test_a_path_that_the_system_refuses_is_an_error_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "ok.md")
+    items, errors = found("x" * 5000, tmp_path)
+    assert [i.external_id for i in items] == ["ok.md"]
+    assert "too long" in errors[0].reason

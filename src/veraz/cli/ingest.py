@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from dataclasses import dataclass, field
@@ -109,7 +110,8 @@ class Run:
         return report
 
     async def _count(self, bars: Bars) -> None:
-        self.total = await asyncio.to_thread(count_items, self.paths)
+        with contextlib.suppress(OSError):  # the ingest itself names what cannot be read
+            self.total = await asyncio.to_thread(count_items, self.paths)
         if self.tally is None and self.total is not None:
             bars.show("ingest", 0, self.total, f"{STARTING} {counted(self.total, 'document')}")
 

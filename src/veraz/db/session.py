@@ -18,8 +18,9 @@ from veraz.nouns.corpus import Identity
 
 RUNTIME_ROLE = "veraz_app"
 OPS_ROLE = "veraz_ops"
-TRANSACTION_ROLLBACK = "40"
-"""SQLSTATE class of deadlocks and serialization failures: the server is well, and the transaction may be run again."""
+SERVER_IS_WELL = ("40", "54")
+"""SQLSTATE classes that say nothing against the server: deadlocks and serialization failures (the transaction may be run
+again), and program limits (a value too large for an index)."""
 Connection = AsyncConnection[Any]
 
 
@@ -116,7 +117,7 @@ class Database:
         except PoolTimeout as error:
             raise unreachable(self.url, error) from error
         except psycopg.OperationalError as error:
-            if (error.sqlstate or "").startswith(TRANSACTION_ROLLBACK):
+            if (error.sqlstate or "").startswith(SERVER_IS_WELL):
                 raise
             raise lost(self.url, error) from error
 

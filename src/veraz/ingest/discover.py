@@ -69,14 +69,26 @@ def _all(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[RawItem | Ite
 
 def _path(path: str) -> Iterator[RawItem | ItemError]:
     named = Path(path)
-    if named.is_dir():
+    try:
+        is_folder, is_there = named.is_dir(), named.exists() or named.is_symlink()
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        yield _unreadable(named, error)
+        return
+    if is_folder:
         yield from _folder(named)
-    elif named.exists() or named.is_symlink():
+    elif is_there:
         yield from _file(named, named.name)
     elif _MAGIC & set(path):
         yield from _glob(path)
     else:
-        yield ItemError("no such file or folder", path=path, fix="check the path; quote globs from the shell")
+        yield ItemError(
+            "no such file or folder", path=_printable(path), fix="check the path; quote globs from the shell"
+        )
+
+
+def _printable(path: Path | str) -> str:
+    """The path with whatever is no UTF-8 escaped: a report must be able to name it."""
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 def _glob(pattern: str) -> Iterator[RawItem | ItemError]:
@@ -90,7 +102,9 @@ def _glob(pattern: str) -> Iterator[RawItem | ItemError]:
     names = sorted(name for name in glob.glob(pattern, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
     if not names:
         yield ItemError(
-            "nothing matches", path=pattern, fix="check the pattern; ** matches any depth of folders"
+            "nothing matches",
+            path=_printable(pattern),
+            fix="check the pattern; ** matches any depth of folders",
         )
     for name in names:
         yield from _file(Path(name), Path(name).relative_to(root).as_posix())
@@ -108,7 +122,7 @@ def _folder(root: Path) -> Iterator[RawItem | ItemError]:
         else:
             yield from _file(found, found.relative_to(root).as_posix())
     if empty:
-        yield ItemError("no files in this folder", path=str(root), fix=f"put {_ACCEPTED} files there")
+        yield ItemError("no files in this folder", path=_printable(root), fix=f"put {_ACCEPTED} files there")
 
 
 def _walk(root: Path) -> Iterator[Path | ItemError]:
@@ -137,6 +151,9 @@ def _walk(root: Path) -> Iterator[Path | ItemError]:
 
 def _file(path: Path, external_id: str) -> Iterator[RawItem | ItemError]:
     name = path.name.lower()
+    if (shown := _printable(path)) != str(path):
+        yield ItemError("its name is not UTF-8, and cannot be an id", path=shown, fix="rename it")
+        return
     if name.endswith(_COLLECTIONS):
         yield from _collection_file(path)
         return
@@ -167,10 +184,10 @@ def _unknown(suffix: str) -> str:
 def _unreadable(path: Path, error: OSError) -> ItemError:
     if isinstance(error, FileNotFoundError) and path.is_symlink():
         return ItemError(
-            "a link to a file that is not there", path=str(path), fix="repair the link or remove it"
+            "a link to a file that is not there", path=_printable(path), fix="repair the link or remove it"
         )
     fix = "make it readable for this user" if isinstance(error, PermissionError) else "check the file"
-    return ItemError(f"cannot be read: {error.strerror or error}", path=str(path), fix=fix)
+    return ItemError(f"cannot be read: {error.strerror or error}", path=_printable(path), fix=fix)
 
 
 # Collections

@@ -42,6 +42,8 @@ MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
 DEADLOCK_ATTEMPTS = 5
+REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
+"""What the server says of a document that it will not take; anything else says something about the server."""
 REMEMBERED_VECTORS = 50_000
 """Vectors kept in memory to share among equal texts; older ones are read back from the database."""
 
@@ -180,7 +182,15 @@ class Ingest:
                 await self._keep(item, stored)
             else:
                 changed.append((item, digest, stored))
-        return await asyncio.to_thread(self._parse_all, changed)
+        prepared = []
+        for outcome in await asyncio.to_thread(self._parse_all, changed):
+            if isinstance(outcome, ItemError):
+                self._fail(outcome)
+                continue
+            warnings = outcome.document.warnings
+            self.tally.warnings += [f"{outcome.item.path}: {warning}" for warning in warnings]
+            prepared.append(outcome)
+        return prepared
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument) -> None:
         try:
@@ -197,18 +207,19 @@ class Ingest:
 
     def _parse_all(
         self, changed: Sequence[tuple[RawItem, bytes, store.KnownDocument | None]]
-    ) -> list[Prepared]:
-        prepared = []
+    ) -> list[Prepared | ItemError]:
+        """Runs in a worker thread, so it only returns: the tally and the caller's progress belong to the event loop."""
+        outcomes: list[Prepared | ItemError] = []
         for item, digest, stored in changed:
             try:
-                prepared.append(self._parse(item, digest, stored))
+                outcomes.append(self._parse(item, digest, stored))
             except ItemError as error:
-                self._fail(error)
-        return prepared
+                outcomes.append(error)
+        return outcomes
 
     def _parse(self, item: RawItem, digest: bytes, stored: store.KnownDocument | None) -> Prepared:
         document = self._overrides.apply(parser_for(item).parse(item))
-        self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
+        plan.check_ids(document)
         lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
         chunks = chunk_document(
             document,
@@ -307,7 +318,7 @@ class Ingest:
         while (embedded := await source.get()) is not None:
             try:
                 await self._write_again_after_deadlock(embedded)
-            except (psycopg.DataError, psycopg.IntegrityError) as error:
+            except REFUSED as error:
                 item = embedded.prepared.item
                 reason = str(error).splitlines()[0]
                 self._fail(ItemError(reason, path=item.path, external_id=item.external_id, stage="store"))

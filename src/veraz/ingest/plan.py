@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,10 +11,14 @@ from typing import Any
 
 import msgspec
 
+from veraz.errors import ItemError
 from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem
 
 ANALYSERS = ("en", "es", "fr", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "ro", "hu", "ru", "tr")
 UNKNOWN_ANALYSER = "xx"
+ID_CHARACTERS = 1_000
+ID_BYTES = 2_000
+"""PostgreSQL's indexes take rows of 2,704 bytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,30 @@ def raw_hash(item: RawItem, overrides: Overrides, versions: Mapping[str, str]) -
     Access labels of the caller and of records are left out: they belong to the document and change without a new revision."""
     record = {name: value for name, value in (item.record or {}).items() if name != "acl"}
     digest = hashlib.sha256()
-    digest.update(
-        item.payload if item.payload is not None else msgspec.json.encode(record, order="deterministic")
-    )
+    digest.update(item.payload if item.payload is not None else _canonical(record))
     stated = [getattr(overrides, name) for name in Overrides.__dataclass_fields__ if name != "acl"]
     digest.update(msgspec.json.encode([item.media, stated, versions], order="deterministic"))
     return digest.digest()
+
+
+def _canonical(record: Mapping[str, Any]) -> bytes:
+    """The record as JSON with its keys in order. Lone surrogates, which JSON may escape, have no UTF-8: they stay escaped."""
+    try:
+        return msgspec.json.encode(record, order="deterministic")
+    except UnicodeEncodeError:
+        return json.dumps(record, sort_keys=True).encode()
+
+
+def check_ids(document: ParsedDocument) -> None:
+    """Raises ItemError (stage "parse") for an id that no index can hold."""
+    for field, value in (("external id", document.external_id), ("supersedes", document.supersedes or "")):
+        if len(value) > ID_CHARACTERS or len(value.encode()) > ID_BYTES:
+            raise ItemError(
+                f"{field} is {len(value):,} characters long",
+                external_id=document.external_id[:80],
+                stage="parse",
+                fix=f"ids hold at most {ID_CHARACTERS:,} characters, and {ID_BYTES:,} bytes in UTF-8",
+            )
 
 
 def content_hash(chunk: Chunk) -> bytes:
