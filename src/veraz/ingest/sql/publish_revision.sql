@@ -1,4 +1,5 @@
--- Purpose: move the pointer, retire what was current, and say so everywhere it is copied. One row: supersession links changed.
+-- Purpose: move the pointer and retire what was current; a deleted document is back. One row, of no use. Index: document_pkey,
+-- revision (tenant, document, number).
 with retired as (
     update veraz.revision set retired_at = now()
      where tenant_id = veraz.current_tenant() and document_id = %(document_id)s and retired_at is null and revision_id <> %(revision_id)s
