@@ -62,6 +62,7 @@ from veraz.schema.apply import (
     replay_digest,
 )
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
+from veraz.text.decode import storable
 from veraz.traces import store as traces
 
 Report = Callable[[str], None]
@@ -355,6 +356,7 @@ class AsyncVeraz:
     ) -> SearchRun:
         if k < 1:
             raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
+        question = _typed(question)
         spoken = await self._question_lang(identity, question, lang)
         request = SearchRequest(
             question=question,
@@ -409,7 +411,7 @@ class AsyncVeraz:
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace."""
-        identity, timer = await self.identity(), Timer()
+        identity, timer, question = await self.identity(), Timer(), _typed(question)
         with timer.stage("route"):
             routed = route(question, None if lang in ("auto", "any") else lang)
         if routed is not None:
@@ -599,7 +601,7 @@ class AsyncVeraz:
             live = await traces.live_quotes(connection, found)
         record = dict(found.record)
         for citation in record.get("citations", ()):
-            text = live.get(
+            quote = live.get(
                 (
                     citation["source"],
                     citation["external_id"],
@@ -608,7 +610,8 @@ class AsyncVeraz:
                     citation["end"],
                 )
             )
-            citation["quote"], citation["available"] = text, text is not None
+            citation["quote"], citation["available"] = quote.text if quote else None, quote is not None
+            citation["heading_path"] = list(quote.heading_path) if quote else []
         return {
             "trace_id": str(found.trace_id),
             "kind": found.kind,
@@ -718,6 +721,11 @@ class AsyncVeraz:
         return self._detector
 
 
+def _typed(question: str) -> str:
+    """The question without what no server stores: NUL separates words, a lone surrogate becomes U+FFFD."""
+    return storable(question.replace("\x00", " "))[0]
+
+
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:
     return [os.fspath(p) for p in ((paths,) if isinstance(paths, str | os.PathLike) else paths)]
 
@@ -801,7 +809,7 @@ def _search_record(result: SearchResult) -> dict[str, Any]:
     return {**{name: getattr(result, name) for name in kept}, "hits": hits}
 
 
-_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title"}
+_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path"}
 
 
 def _answer_record(answer: Answer) -> dict[str, Any]:
@@ -816,7 +824,7 @@ def _answer_record(answer: Answer) -> dict[str, Any]:
         "reason": answer.reason,
         "claims": [{"citations": c.citations, "support": c.support} for c in answer.claims],
         "citations": citations,
-        "conflicts": [{"topic": c.topic, "sides": [s.citations for s in c.sides]} for c in answer.conflicts],
+        "conflicts": [{"sides": [s.citations for s in c.sides]} for c in answer.conflicts],
         "superseded": [
             {"external_id": s.external_id, "source": s.source, "superseded_by": s.superseded_by}
             for s in answer.superseded

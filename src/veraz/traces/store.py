@@ -4,6 +4,7 @@ text under the reader's own rights, or says that it is gone."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,7 @@ async def insert(
     parameters = {
         "trace_id": trace_id,
         "kind": kind,
-        "question": question.replace("\x00", " "),
+        "question": question,
         "outcome": outcome,
         "record": msgspec.json.encode(record).decode().replace("\\u0000", " "),
     }
@@ -50,8 +51,14 @@ Place = tuple[str, str, int, int, int]
 """Source, external id, revision number, start, end."""
 
 
-async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, str]:
-    """The text that the trace's citations point at, as far as the reader may read it now."""
+@dataclass(frozen=True, slots=True)
+class LiveQuote:
+    text: str
+    heading_path: tuple[str, ...]
+
+
+async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, LiveQuote]:
+    """What the trace's citations point at, as far as the reader may read it now."""
     cited = [
         (c["source"], c["external_id"], c["revision"], c["start"], c["end"])
         for c in trace.record.get("citations", ())
@@ -66,4 +73,7 @@ async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, str]:
         )
     )
     cursor = await connection.execute(statement("traces", "live_quotes"), columns)
-    return {(row[0], row[1], row[2], row[3], row[4]): row[5] for row in await cursor.fetchall()}
+    return {
+        (row[0], row[1], row[2], row[3], row[4]): LiveQuote(row[5], tuple(row[6] or ()))
+        for row in await cursor.fetchall()
+    }

@@ -116,7 +116,7 @@ def _show_reasoning(out: Console, trace: Record) -> None:
     for conflict in trace.get("conflicts") or ():
         _head(out, "Conflict")
         sides = " against ".join("".join(f"[{n}]" for n in side) for side in conflict["sides"])
-        show_indented(out, text(f"{one_line(conflict['topic'])}: {sides}"), 2)
+        show_indented(out, text(sides), 2)
     if citations:
         _head(out, "Citations")
     for citation in citations.values():

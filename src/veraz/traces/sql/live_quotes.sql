@@ -1,5 +1,9 @@
--- Purpose: the live text of cited spans, under the reader's own rights. At most one row per citation. Index: document and revision keys.
-select s.slug, d.external_id, r.number, c.start_at, c.end_at, substr(r.text, c.start_at + 1, c.end_at - c.start_at)
+-- Purpose: the live text of cited spans and the headings above them, under the reader's own rights. At most one row per citation.
+-- Index: source (tenant, slug), document (tenant, source, external id), revision (tenant, document, number), section_pkey.
+select s.slug, d.external_id, r.number, c.start_at, c.end_at, substr(r.text, c.start_at + 1, c.end_at - c.start_at),
+       (select h.heading_path from veraz.section h
+         where h.tenant_id = r.tenant_id and h.revision_id = r.revision_id and h.start_at <= c.start_at
+         order by h.start_at desc, h.ord desc limit 1)
   from unnest(%(sources)s::text[], %(external_ids)s::text[], %(revisions)s::integer[], %(starts)s::integer[], %(ends)s::integer[])
        as c (source, external_id, number, start_at, end_at)
   join veraz.source s on s.tenant_id = veraz.current_tenant() and s.slug = c.source
