@@ -30,7 +30,7 @@ from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
-from veraz.db.session import Connection, Database, redact
+from veraz.db.session import RUNTIME_ROLE, Connection, Database, login_url, redact
 from veraz.errors import ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
@@ -170,7 +170,8 @@ class AsyncVeraz:
     async def init(self, *, renew_runtime_login: bool = False) -> Initialised:
         """Creates or upgrades schema, roles, embedding space and tenant. Safe to repeat and to run twice at once."""
         applied, space = await self._install(renew=renew_runtime_login)
-        url = _runtime_url(self._database.url, applied.runtime_password) if applied.runtime_password else None
+        password = applied.runtime_password
+        url = login_url(self._database.url, RUNTIME_ROLE, password) if password else None
         return Initialised(
             applied.version, applied.migrations, applied.replayed, space, self.config.tenant, url
         )
@@ -853,16 +854,6 @@ def _check_source(settings: SourceSettings) -> None:
             f"source {settings.slug!r} is not a slug",
             fix="use lower-case letters, digits, '-', '_' and '.', at most 63: --source nih",
         )
-
-
-def _runtime_url(url: str, password: str) -> str:
-    parts = psycopg.conninfo.conninfo_to_dict(url)
-    host, port, name = (
-        parts.get("host") or "localhost",
-        parts.get("port") or 5432,
-        parts.get("dbname") or "postgres",
-    )
-    return f"postgresql://veraz_app:{password}@{host}:{port}/{name}"
 
 
 def _slug(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
+from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel
@@ -122,6 +123,9 @@ class Database:
             raise lost(self.url, error) from error
 
 
+NO_CONNECTION_STRING = "(not a connection string)"
+
+
 async def _probe(url: str) -> None:
     """One plain connection first: its error is exact, where the pool would only say that it timed out."""
     try:
@@ -136,12 +140,34 @@ def redact(url: str) -> str:
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
-        return "(not a connection string)"
+        return NO_CONNECTION_STRING
     host, port, name = parts.get("host", "localhost"), parts.get("port", 5432), parts.get("dbname", "")
     return f"{parts.get('user', '')}@{host}:{port}/{name}"
 
 
+_OF_THE_ADMINISTRATOR = ("user", "password", "passfile", "sslcert", "sslkey", "sslpassword", "service")
+
+
+def login_url(url: str, user: str, password: str) -> str:
+    """The same database for another login: host, port, TLS settings and the rest of `url` stay, credentials do not."""
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    kept = {name: str(value) for name, value in parts.items() if name not in _OF_THE_ADMINISTRATOR}
+    host, port, name = kept.pop("host", "localhost"), kept.pop("port", "5432"), kept.pop("dbname", "postgres")
+    if host.startswith("/") or "," in host:  # a socket, several servers: a URL has no other place for them
+        kept |= {"host": host, "port": port}
+        place = ""
+    else:
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    query = f"?{urlencode(kept, quote_via=quote)}" if kept else ""
+    return f"postgresql://{quote(user)}:{quote(password, safe='')}@{place}/{quote(name, safe='')}{query}"
+
+
 def unreachable(url: str, error: Exception) -> DatabaseError:
+    if redact(url) == NO_CONNECTION_STRING:  # libpq's message repeats it, password and all
+        return DatabaseError(
+            "the database's URL cannot be read",
+            fix="write --database or VERAZ_DATABASE_URL as postgresql://user:password@host:5432/name",
+        )
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return DatabaseError(
         f"cannot reach PostgreSQL at {redact(url)}: {reason}",

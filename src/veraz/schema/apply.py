@@ -102,7 +102,7 @@ async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str
     if APP not in present or renew:
         password = secrets.token_urlsafe(24)
         await connection.execute(
-            sql.SQL("alter role {} password {}").format(sql.Identifier(APP), sql.Literal(password))
+            sql.SQL("alter role {} password {}").format(sql.Identifier(APP), verifier(connection, password))
         )
     row = await (await connection.execute(statement("schema", "is_superuser"))).fetchone()
     if not (row and row[0]):
@@ -110,6 +110,12 @@ async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str
         roles = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
         await connection.execute(sql.SQL("grant {} to current_user{}").format(roles, option))
     return password
+
+
+def verifier(connection: AsyncConnection[Any], password: str) -> sql.Literal:
+    """The password as the server keeps it: statements are logged, and a log must not hold what opens the door."""
+    kept = connection.pgconn.encrypt_password(password.encode(), APP.encode(), b"scram-sha-256")
+    return sql.Literal(kept.decode())
 
 
 async def _create_role(connection: AsyncConnection[Any], command: sql.Composed) -> None:
