@@ -52,6 +52,7 @@ from veraz.ops.show import show_document
 from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.langid import LocalDetector
 from veraz.providers.ports import Embedder, LanguageDetector
+from veraz.query.clean import clean_question
 from veraz.query.route import route
 from veraz.schema.apply import (
     Applied,
@@ -62,7 +63,6 @@ from veraz.schema.apply import (
     replay_digest,
 )
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
-from veraz.text.decode import storable
 from veraz.traces import store as traces
 
 Report = Callable[[str], None]
@@ -321,7 +321,7 @@ class AsyncVeraz:
         trace: bool = True,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
-        identity = await self.identity()
+        question, identity = clean_question(question), await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain)
         result = await self._assessed(identity, run)
         if trace:
@@ -357,7 +357,6 @@ class AsyncVeraz:
     ) -> SearchRun:
         if k < 1:
             raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
-        question = _typed(question)
         spoken = await self._question_lang(identity, question, lang)
         request = SearchRequest(
             question=question,
@@ -384,7 +383,7 @@ class AsyncVeraz:
             present = await ops_store.analysers(connection)
         if len(present) <= 1:
             return present[0] if present else "en"
-        return self._open_detector().detect(question) or present[0]
+        return await asyncio.to_thread(self._open_detector().detect, question) or present[0]
 
     async def _keep_search(self, result: SearchResult) -> None:
         async with self._database.transaction(await self.identity(), "read") as connection:
@@ -412,7 +411,7 @@ class AsyncVeraz:
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace."""
-        identity, timer, question = await self.identity(), Timer(), _typed(question)
+        identity, timer, question = await self.identity(), Timer(), clean_question(question)
         with timer.stage("route"):
             routed = route(question, None if lang in ("auto", "any") else lang)
         if routed is not None:
@@ -553,9 +552,8 @@ class AsyncVeraz:
         self, identity: Identity, filters: Filters, mode: Mode, question: str
     ) -> RankedQuery:
         """All fused candidates, so that a document's best chunk decides its place and the pool is the one that search uses."""
-        run = await self._search(
-            identity, question, 2 * self.config.search.pool, mode, "auto", filters, None, False, False
-        )
+        asked, pool = clean_question(question), 2 * self.config.search.pool
+        run = await self._search(identity, asked, pool, mode, "auto", filters, None, False, False)
         return RankedQuery(
             ranked=tuple(
                 RankedItem(h.document.external_id, h.score, str(h.chunk_id)) for h in run.result.hits
@@ -720,11 +718,6 @@ class AsyncVeraz:
         if self._detector is None:
             self._detector = LocalDetector()
         return self._detector
-
-
-def _typed(question: str) -> str:
-    """The question without what no server stores: NUL separates words, a lone surrogate becomes U+FFFD."""
-    return storable(question.replace("\x00", " "))[0]
 
 
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+import numpy as np
+
 from veraz.answer import conflict, render, select, sufficiency, validate
 from veraz.answer.sentences import Candidate, RevisionKey
 from veraz.config import AnswerConfig
+from veraz.errors import MalformedResponse
 from veraz.nouns.answer import Citation, Claim, Conflict, ConflictSide, Dropped
 from veraz.nouns.corpus import Vectors
 from veraz.nouns.evidence import Hit, Outcome
@@ -80,12 +83,14 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     """Answers, shows a conflict, or refuses with a reason; a refusal is a value."""
     found = assess(evidence)
     picked, probability, measured = found.picked, found.probability, found.signals
-    if found.lacking or probability < threshold or not picked or evidence.vector is None:
+    refused = bool(found.lacking) or probability < threshold or not picked
+    vector = None if refused else await _question_vector(evidence, embedder)
+    if vector is None:
         return _refusal(render.reason_text(found.lacking, evidence.lang), probability, measured)
     vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
     mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
     chosen = select.choose(
-        evidence.question, picked, vectors, evidence.vector, terms=evidence.words, lang=evidence.lang, mix=mix
+        evidence.question, picked, vectors, vector, terms=evidence.words, lang=evidence.lang, mix=mix
     )
     checked = validate.validate(chosen.claims, chosen.citations, evidence.texts)
     if checked.refused:
@@ -106,6 +111,18 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
         sufficiency=probability,
         signals=measured,
     )
+
+
+async def _question_vector(evidence: Evidence, embedder: Embedder) -> Vectors | None:
+    """A lexical search embeds no question, and sentences are chosen by their nearness to it. None where the model gives it
+    no direction."""
+    if evidence.vector is not None:
+        return evidence.vector
+    try:
+        vector: Vectors = (await embedder.embed([evidence.question], "query")).vectors[0]
+    except MalformedResponse:
+        return None
+    return vector if np.isfinite(vector).all() and vector.any() else None
 
 
 def _refusal(

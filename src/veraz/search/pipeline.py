@@ -65,7 +65,6 @@ class SearchRun:
     result: SearchResult
     vector: Vectors | None
     arms: Mapping[str, Sequence[Candidate]]
-    terms: tuple[store.TermExplanation, ...]
 
 
 async def run_search(
@@ -77,9 +76,9 @@ async def run_search(
     request: SearchRequest,
 ) -> SearchRun:
     """Runs the arms that the mode asks for. A question without searchable words leaves the lexical arm empty; without any
-    text at all nothing is asked and the result says so. Never raises for what a user may type."""
+    text at all nothing is asked and the result says so. Never raises for what `clean_question` lets through."""
     timer, notes = Timer(), list[str]()
-    question = request.question.replace("\x00", " ").strip()
+    question = request.question.strip()
     vector = None
     if request.mode != "lexical" and embedder is not None and any(c.isalnum() for c in question):
         with timer.stage("embed"):
@@ -98,16 +97,13 @@ async def run_search(
             fused = fuse(candidates, settings)[: request.k]
         with timer.stage("read"):
             hits = await store.hydrate(connection, [f.chunk_id for f in fused])
-            terms = await store.explain_terms(connection, question, request.analyser) if question else ()
+            terms = await _terms(connection, request, question)
     if not any(c.isalnum() for c in question):
         notes.append("the question has no searchable words")
     elif arms.lexical == []:
-        notes.append(
-            "no word of the question occurs in the corpus that may be read; only the semantic arm answered"
-        )
-    ranked = tuple(
-        _ranked(fused, hits, terms if request.explain else None, settings, arm_weights(candidates, settings))
-    )
+        alone = "" if semantic is None else "; only the semantic arm answered"
+        notes.append(f"no word of the question occurs in the corpus that may be read{alone}")
+    ranked = tuple(_ranked(fused, hits, terms, settings, arm_weights(candidates, settings)))
     result = SearchResult(
         trace_id=uuid4(),
         question=request.question,
@@ -122,7 +118,7 @@ async def run_search(
         notes=tuple(notes),
         config=_configuration(request, config, settings, arms),
     )
-    return SearchRun(result, vector, candidates, terms)
+    return SearchRun(result, vector, candidates)
 
 
 async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -> Vectors | None:
@@ -142,6 +138,15 @@ async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -
         )
         return None
     return vector
+
+
+async def _terms(
+    connection: Connection, request: SearchRequest, question: str
+) -> tuple[store.TermExplanation, ...] | None:
+    """Read for an explanation alone: no hit needs them."""
+    if not request.explain:
+        return None
+    return await store.explain_terms(connection, question, request.analyser)
 
 
 def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:

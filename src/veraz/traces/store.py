@@ -3,8 +3,10 @@ text under the reader's own rights, or says that it is gone."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import hexdigits
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +17,9 @@ from veraz.db.statements import statement
 from veraz.errors import UsageError
 from veraz.nouns.trace import Trace
 
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""An escaped NUL, which jsonb refuses; not an escaped backslash before the letters u0000."""
+
 
 async def insert(
     connection: Connection, trace_id: UUID, kind: str, question: str, outcome: str, record: Mapping[str, Any]
@@ -24,20 +29,18 @@ async def insert(
         "kind": kind,
         "question": question,
         "outcome": outcome,
-        "record": msgspec.json.encode(record).decode().replace("\\u0000", " "),
+        "record": _NUL.sub(r"\1 ", msgspec.json.encode(record).decode()),
     }
     await connection.execute(statement("traces", "insert"), parameters)
 
 
 async def find(connection: Connection, prefix: str) -> Trace:
     """The trace whose id is, or begins with, `prefix`. Raises UsageError where none or several do."""
-    cleaned = "".join(c for c in prefix.lower() if c in "0123456789abcdef-")
+    between = _ids_from(prefix)
     rows = (
-        await (await connection.execute(statement("traces", "find"), {"prefix": cleaned})).fetchall()
-        if cleaned
-        else []
+        await (await connection.execute(statement("traces", "find"), between)).fetchall() if between else []
     )
-    if cleaned != prefix.lower().strip() or not rows:
+    if not rows:
         raise UsageError(
             f"no trace {prefix!r} that you may read",
             fix="copy the trace id from the answer, and use the same --tenant and --roles",
@@ -45,6 +48,14 @@ async def find(connection: Connection, prefix: str) -> Trace:
     if len(rows) > 1:
         raise UsageError(f"several traces begin with {prefix!r}", fix="give more characters of the id")
     return Trace(*rows[0])
+
+
+def _ids_from(prefix: str) -> dict[str, UUID] | None:
+    """The lowest and the highest id that begin so; None where none can."""
+    digits = prefix.strip().lower().replace("-", "")
+    if not digits or len(digits) > 32 or not set(digits) <= set(hexdigits):
+        return None
+    return {"lowest": UUID(digits.ljust(32, "0")), "highest": UUID(digits.ljust(32, "f"))}
 
 
 Place = tuple[str, str, int, int, int]
