@@ -491,15 +491,15 @@ class AsyncVeraz:
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
-        own; one without is evaluated on what is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`."""
+        own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
+        `evaluation.gates.require`."""
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
+        loaded = dataset.corpus_path is not None and source is None
         identity = (
-            await self._evaluation_tenant(dataset, ingest_progress)
-            if dataset.corpus_path
-            else await self.identity()
+            await self._evaluation_tenant(dataset, ingest_progress) if loaded else await self.identity()
         )
-        filters = Filters(sources=(source,) if source and not dataset.corpus_path else None)
+        filters = Filters(sources=(source,) if source else None)
         reports = []
         for mode in modes:
             report = await run_evaluation(
@@ -578,9 +578,7 @@ class AsyncVeraz:
 
     async def _readable(self, identity: Identity, dataset: Dataset, source: str | None) -> frozenset[str]:
         async with self._database.transaction(identity) as connection:
-            return await ops_store.readable_documents(
-                connection, sorted(dataset.relevant()), source if not dataset.corpus_path else None
-            )
+            return await ops_store.readable_documents(connection, sorted(dataset.relevant()), source)
 
     async def _keep_run(self, identity: Identity, report: EvalReport) -> None:
         async with self._database.transaction(identity, "write") as connection:

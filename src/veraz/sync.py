@@ -199,7 +199,8 @@ class Veraz:
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
-        own; one without is evaluated on what is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`."""
+        own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
+        `evaluation.gates.require`."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
