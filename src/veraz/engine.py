@@ -117,9 +117,12 @@ class AsyncVeraz:
         report: Report,
         model_progress: ModelProgress | None,
         embedder: Embedder | None = None,
+        *,
+        embedded: bool = False,
     ) -> None:
         self.config = config
         self._database = database
+        self._embedded = embedded
         self._report = report
         self._model_progress = model_progress
         self._embedder = embedder
@@ -143,12 +146,13 @@ class AsyncVeraz:
         config = config or load(flags={"database.url": database})
         say = report or (lambda _: None)
         url = database or config.database.url
-        if not url:
+        embedded = not url
+        if embedded:
             url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
         opened = await Database.open(url, max_size=config.database.pool_size)
-        veraz = cls(config, opened, say, model_progress, embedder)
+        veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
-            await veraz._check_schema(embedded=not (database or config.database.url))
+            await veraz._check_schema()
         except BaseException:
             await veraz.close()
             raise
@@ -180,25 +184,23 @@ class AsyncVeraz:
         embedder = await self._open_embedder()
         async with self._database.administration() as connection:
             applied = await apply_schema(connection, renew_runtime_password=renew)
-            async with connection.transaction():
-                await ensure_space(connection, embedder.space)
+            await ensure_space(connection, embedder.space)
         await self._database.refresh_capabilities()
         async with self._database.maintenance() as connection:
             await ingest_store.create_tenant(connection, self.config.tenant)
         return applied, embedder.space.name
 
-    async def _check_schema(self, *, embedded: bool) -> None:
+    async def _check_schema(self) -> None:
+        """Makes or upgrades the schema of the embedded server; another server's is its administrator's to change."""
+        if not self._embedded:
+            return
         async with self._database.administration() as connection:
             installed = await installed_version(connection)
-        wanted = (latest_version(), replay_digest())
-        if installed == wanted:
-            return
-        if embedded:
+        if installed != (latest_version(), replay_digest()):
             self._report("preparing the database")
             await self._install()
-            await self.ensure_tenant(
-                Config().tenant
-            )  # `veraz demo` may be what made it, in a tenant of its own
+            # `veraz demo` may be what made it, in a tenant of its own
+            await self.ensure_tenant(Config().tenant)
 
     async def _installed(self) -> None:
         async with self._database.administration() as connection:
@@ -633,7 +635,7 @@ class AsyncVeraz:
         return Status(
             version=__version__,
             database={
-                "embedded": not self.config.database.url,
+                "embedded": self._embedded,
                 "server_version": capabilities.server_version,
                 "pgvector": capabilities.pgvector,
                 "url": redact(self._database.url),
