@@ -116,7 +116,7 @@ async def test_superseded_guidance_is_named_and_never_cited(demo: AsyncVeraz) ->
     assert "fever-in-children-2019.md" not in {c.external_id for c in answer.citations}
     assert "3 days" not in said(answer)
     for mode in ("hybrid", "lexical", "semantic"):
-        found = await demo.search(SUPERSEDED_QUESTION.question, mode=mode, k=100, trace=False)  # type: ignore[arg-type]
+        found = await demo.search(SUPERSEDED_QUESTION.question, mode=mode, k=100, trace=False)
         assert "fever-in-children-2019.md" not in {h.document.external_id for h in found.hits}
         assert all(h.document.is_current for h in found.hits)
 

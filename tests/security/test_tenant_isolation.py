@@ -180,7 +180,8 @@ REFERENCES: dict[str, LiteralString] = {
     "chunk": (
         "insert into veraz.chunk (tenant_id, chunk_id, document_id, revision_id, ord, section, heading_path, kind, body, display,"
         " header, token_count, spans, start_at, end_at, content_hash, lang)"
-        " values (%(own)s, %(new)s, %(document)s, %(revision)s, 0, 0, '{}', 'paragraph', 'b', 'b', '', 1, '{0,1}', 0, 1, sha256('x'), 'en')"
+        " values (%(own)s, %(new)s, %(document)s, %(revision)s, 0, 0,"
+        " '{}', 'paragraph', 'b', 'b', '', 1, '{0,1}', 0, 1, sha256('x'), 'en')"
     ),
     "supersession": (
         "update veraz.document set superseded_by = %(document)s, superseded_at = now() where external_id = 'open'"
