@@ -16,7 +16,7 @@ ADMINISTRATORS = [
     "host=/var/run/postgresql dbname='my base' user=admin",
     "host=a,b port=1,2 dbname=veraz target_session_attrs=read-write",
     "postgresql://admin@[::1]:5433/veraz",
-    "host=db.example dbname=veraz sslcert=/root/admin.crt sslkey=/root/admin.key",
+    "host=db.example dbname=veraz sslcert=/etc/admin.crt sslkey=/etc/admin.key",
 ]
 
 

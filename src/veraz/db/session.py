@@ -166,7 +166,7 @@ def unreachable(url: str, error: Exception) -> DatabaseError:
     if redact(url) == NO_CONNECTION_STRING:  # libpq's message repeats it, password and all
         return DatabaseError(
             "the database's URL cannot be read",
-            fix="write --database or VERAZ_DATABASE_URL as postgresql://user:password@host:5432/name",
+            fix="check --database or VERAZ_DATABASE_URL: it reads postgresql://user:password@host:5432/name",
         )
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return DatabaseError(
