@@ -13,24 +13,23 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Literal
-from uuid import uuid4
 
 import msgspec
-import psycopg
 
 from veraz import __version__
+from veraz.answer import outcome
 from veraz.answer import store as answer_store
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
-from veraz.db.session import RUNTIME_ROLE, Connection, Database, login_url, redact
+from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact
 from veraz.errors import ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
@@ -39,15 +38,17 @@ from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunk import CHUNKER
 from veraz.ingest.pipeline import Ingest, Progress
-from veraz.ingest.plan import Overrides, analyser_for
-from veraz.nouns.answer import Answer, Route, Superseded
+from veraz.ingest.plan import Overrides, analyser_for, check_source
+from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
+from veraz.nouns.status import Check, Initialised, LexicalState, Status
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
+from veraz.ops.health import checks
 from veraz.ops.show import show_document
 from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.langid import LocalDetector
@@ -55,7 +56,9 @@ from veraz.providers.ports import Embedder, LanguageDetector
 from veraz.query.clean import clean_question
 from veraz.query.route import route
 from veraz.schema.apply import (
+    OWNER,
     Applied,
+    analyse_tables,
     apply_schema,
     ensure_space,
     installed_version,
@@ -64,6 +67,7 @@ from veraz.schema.apply import (
 )
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
 from veraz.traces import store as traces
+from veraz.traces.record import answer_record, explained, search_record
 
 Report = Callable[[str], None]
 """Called with one line when something slow begins: a server starts, a model is prepared."""
@@ -72,39 +76,6 @@ ModelProgress = Callable[[str, int, int], None]
 AnyPath = str | os.PathLike[str]
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of health: `fix` says what to do when it is not ok."""
-
-    check: str
-    ok: bool
-    detail: str
-    fix: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    version: str
-    database: Mapping[str, Any]
-    schema_version: int
-    spaces: tuple[Mapping[str, Any], ...]
-    counts: ops_store.Counts
-    lexical: tuple[ops_store.LexicalState, ...]
-    health: tuple[Check, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Initialised:
-    """`runtime_url` is given when this run made the unprivileged login: keep it, it is not stored on another server."""
-
-    schema_version: int
-    migrations: tuple[str, ...]
-    replayed: bool
-    space: str
-    tenant: str
-    runtime_url: str | None
 
 
 class AsyncVeraz:
@@ -246,7 +217,7 @@ class AsyncVeraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
-        _check_source(settings)
+        check_source(settings)
         overrides = Overrides(
             lang=lang, revised_at=revised_at, acl=tuple(acl) if acl else None, supersedes=supersedes
         )
@@ -275,21 +246,9 @@ class AsyncVeraz:
         )
         report = await run.run(items)
         if report.chunks >= BULK_CHUNKS:
-            await self._analyze()
+            async with self._database.administration() as connection:
+                await analyse_tables(connection, space.space_id)
         return report
-
-    async def _analyze(self) -> None:
-        """Fresh planner statistics after a bulk load; left to autovacuum where this login may not."""
-        space = f"embedding_{(await self.space()).space_id}"
-        try:
-            async with self._database.administration() as connection, connection.transaction():
-                await connection.execute("set local role veraz_owner")
-                for table in ("document", "revision", "section", "chunk", "chunk_lexical", "posting", space):
-                    await connection.execute(
-                        psycopg.sql.SQL("analyze veraz.{}").format(psycopg.sql.Identifier(table))
-                    )
-        except psycopg.errors.InsufficientPrivilege:
-            pass
 
     async def delete(self, external_id: str, *, source: str) -> bool:
         """Hides a document from the next query on. False where there is none."""
@@ -390,7 +349,7 @@ class AsyncVeraz:
     async def _keep_search(self, result: SearchResult) -> None:
         async with self._database.transaction(await self.identity(), "read") as connection:
             await traces.insert(
-                connection, result.trace_id, "search", result.question, result.outcome, _search_record(result)
+                connection, result.trace_id, "search", result.question, result.outcome, search_record(result)
             )
 
     async def show(
@@ -415,9 +374,9 @@ class AsyncVeraz:
         message of a route, before anything is searched. All four are values and leave a trace."""
         identity, timer, question = await self.identity(), Timer(), clean_question(question)
         with timer.stage("route"):
-            routed = route(question, None if lang in ("auto", "any") else lang)
-        if routed is not None:
-            answer = _routed(question, routed, identity, timer, self.config.answer.threshold)
+            rule = route(question, None if lang in ("auto", "any") else lang)
+        if rule is not None:
+            answer = outcome.routed(question, rule, identity, timer.finish(), self.config.answer.threshold)
             await self._keep_answer(identity, answer, {})
             return answer
         with timer.stage("model"):
@@ -433,8 +392,10 @@ class AsyncVeraz:
             )
         with timer.stage("supersession"):
             superseded = await self._replaced(identity, draft, run)
-        answer = _answer(question, draft, run, superseded, identity, timer, self.config.answer.threshold)
-        await self._keep_answer(identity, answer, {"signals": draft.signals, **_search_record(run.result)})
+        answer = outcome.drafted(
+            question, draft, run.result, superseded, identity, timer.finish(), self.config.answer.threshold
+        )
+        await self._keep_answer(identity, answer, {"signals": draft.signals, **search_record(run.result)})
         return answer
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
@@ -471,7 +432,7 @@ class AsyncVeraz:
             return await answer_store.replaced_documents(connection, sorted(i for i in ids if i))
 
     async def _keep_answer(self, identity: Identity, answer: Answer, search: Mapping[str, Any]) -> None:
-        record = {**search, **_answer_record(answer)}
+        record = {**search, **answer_record(answer)}
         async with self._database.transaction(identity) as connection:
             await traces.insert(connection, answer.trace_id, "ask", answer.question, answer.outcome, record)
 
@@ -527,8 +488,7 @@ class AsyncVeraz:
 
     async def _evaluation_tenant(self, dataset: Dataset, progress: Progress | None) -> Identity:
         assert dataset.corpus_path is not None
-        slug = f"eval-{_slug(dataset.name)}-{dataset.fingerprint[:8]}"
-        identity = await self.ensure_tenant(slug)
+        identity = await self.ensure_tenant(dataset.tenant)
         items = discovery.discover([str(dataset.corpus_path)])
         report = await self._ingest(identity, items, SourceSettings("corpus"), Overrides(), progress)
         if report.failed:
@@ -598,29 +558,7 @@ class AsyncVeraz:
         async with self._database.transaction(await self.identity()) as connection:
             found = await traces.find(connection, trace_id)
             live = await traces.live_quotes(connection, found)
-        record = dict(found.record)
-        for citation in record.get("citations", ()):
-            quote = live.get(
-                (
-                    citation["source"],
-                    citation["external_id"],
-                    citation["revision"],
-                    citation["start"],
-                    citation["end"],
-                )
-            )
-            citation["quote"], citation["available"] = quote.text if quote else None, quote is not None
-            citation["heading_path"] = list(quote.heading_path) if quote else []
-        return {
-            "trace_id": str(found.trace_id),
-            "kind": found.kind,
-            "created_at": found.created_at.isoformat(),
-            "roles": list(found.roles),
-            "tenant": self.config.tenant,
-            "question": found.question,
-            "outcome": found.outcome,
-            **record,
-        }
+        return explained(found, live, self.config.tenant)
 
     # --- looking after it
 
@@ -639,7 +577,7 @@ class AsyncVeraz:
                 "server_version": capabilities.server_version,
                 "pgvector": capabilities.pgvector,
                 "url": redact(self._database.url),
-                "roles": {"runtime": "veraz_app", "owner": "veraz_owner", "maintenance": "veraz_ops"},
+                "roles": {"runtime": RUNTIME_ROLE, "owner": OWNER, "maintenance": OPS_ROLE},
             },
             schema_version=latest_version(),
             spaces=tuple(
@@ -656,32 +594,9 @@ class AsyncVeraz:
             health=health,
         )
 
-    async def _health(
-        self, connection: Connection, lexical: Sequence[ops_store.LexicalState]
-    ) -> tuple[Check, ...]:
+    async def _health(self, connection: Connection, lexical: Sequence[LexicalState]) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
-        dead = await ops_store.dead_rows(connection)
-        heavy = [s for s in lexical if s.delta > max(50_000, s.merged)]
-        return (
-            Check(
-                "indexes",
-                not broken,
-                ", ".join(broken) or "all valid",
-                "veraz index build" if broken else None,
-            ),
-            Check(
-                "lexical deltas",
-                not heavy,
-                ", ".join(f"{s.tenant}/{s.analyser}: {s.delta:,}" for s in heavy) or "merged",
-                "veraz index build" if heavy else None,
-            ),
-            Check(
-                "vacuum",
-                not dead,
-                ", ".join(f"{row[0]}: {row[2]:,} dead rows" for row in dead) or "no bloat",
-                "vacuum analyze, or let autovacuum run" if dead else None,
-            ),
-        )
+        return checks(broken, lexical, await ops_store.dead_rows(connection))
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
@@ -722,133 +637,3 @@ class AsyncVeraz:
 
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:
     return [os.fspath(p) for p in ((paths,) if isinstance(paths, str | os.PathLike) else paths)]
-
-
-def _routed(question: str, routed: Route, identity: Identity, timer: Timer, threshold: float) -> Answer:
-    return Answer(
-        trace_id=uuid4(),
-        outcome="routed",
-        question=question,
-        answer=routed.message,
-        claims=(),
-        citations=(),
-        conflicts=(),
-        superseded=(),
-        route=routed,
-        reason=None,
-        dropped=(),
-        uncertain=False,
-        access={"tenant": identity.tenant, "roles": list(identity.roles)},
-        sufficiency=None,
-        threshold=threshold,
-        standalone_question=question,
-        sub_questions=(),
-        usage={"generator": "none"},
-        timings_ms=timer.finish(),
-    )
-
-
-def _answer(
-    question: str,
-    draft: Draft,
-    run: SearchRun,
-    superseded: tuple[Superseded, ...],
-    identity: Identity,
-    timer: Timer,
-    threshold: float,
-) -> Answer:
-    return Answer(
-        trace_id=uuid4(),
-        outcome=draft.outcome,
-        question=question,
-        answer=draft.text,
-        claims=draft.claims,
-        citations=draft.citations,
-        conflicts=draft.conflicts,
-        superseded=superseded,
-        route=None,
-        reason=draft.reason,
-        dropped=draft.dropped,
-        uncertain=draft.uncertain,
-        access={"tenant": identity.tenant, "roles": list(identity.roles)},
-        sufficiency=round(draft.sufficiency, 4),
-        threshold=threshold,
-        standalone_question=question,
-        sub_questions=(),
-        usage={"generator": "extractive", "evidence": len(run.result.hits)},
-        timings_ms=timer.finish(),
-        lang=run.result.lang,
-        notes=run.result.notes,
-    )
-
-
-def _search_record(result: SearchResult) -> dict[str, Any]:
-    hits = [
-        {
-            "rank": h.rank,
-            "score": h.score,
-            "chunk_id": h.chunk_id,
-            "source": h.document.source,
-            "external_id": h.document.external_id,
-            "revision": h.document.revision,
-            "ord": h.ord,
-            "start": h.start,
-            "end": h.end,
-            "lexical": h.lexical,
-            "semantic": h.semantic,
-        }
-        for h in result.hits
-    ]
-    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "notes")
-    return {**{name: getattr(result, name) for name in kept}, "hits": hits}
-
-
-_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path"}
-
-
-def _answer_record(answer: Answer) -> dict[str, Any]:
-    """The answer without the text of documents: claims and sides keep their citations, citations their offsets."""
-    citations = [
-        {k: v for k, v in msgspec.to_builtins(c).items() if k not in _TEXT_OF_DOCUMENTS}
-        for c in answer.citations
-    ]
-    return {
-        "outcome": answer.outcome,
-        "route": answer.route,
-        "reason": answer.reason,
-        "claims": [{"citations": c.citations, "support": c.support} for c in answer.claims],
-        "citations": citations,
-        "conflicts": [{"sides": [s.citations for s in c.sides]} for c in answer.conflicts],
-        "superseded": [
-            {"external_id": s.external_id, "source": s.source, "superseded_by": s.superseded_by}
-            for s in answer.superseded
-        ],
-        "dropped": [{"why": d.why} for d in answer.dropped],
-        "uncertain": answer.uncertain,
-        "sufficiency": answer.sufficiency,
-        "threshold": answer.threshold,
-        "access": answer.access,
-        "usage": answer.usage,
-        "answer_timings_ms": answer.timings_ms,
-    }
-
-
-def _check_source(settings: SourceSettings) -> None:
-    if settings.authority is not None and not 1 <= settings.authority <= 5:
-        raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
-    allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
-    if (
-        not settings.slug
-        or not set(settings.slug) <= allowed
-        or settings.slug[0] in "_.-"
-        or len(settings.slug) > 63
-    ):
-        raise UsageError(
-            f"source {settings.slug!r} is not a slug",
-            fix="use lower-case letters, digits, '-', '_' and '.', at most 63: --source nih",
-        )
-
-
-def _slug(name: str) -> str:
-    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
-    return kept[:40] or "set"

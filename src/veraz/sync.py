@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Literal
 
 from veraz.config import Config
-from veraz.engine import AnyPath, AsyncVeraz, Initialised, ModelProgress, Report, Status
+from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
 from veraz.ingest.pipeline import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Identity, IngestReport
@@ -17,6 +17,7 @@ from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
+from veraz.nouns.status import Initialised, Status
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
 from veraz.portal import Portal

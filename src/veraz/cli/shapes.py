@@ -10,12 +10,12 @@ from typing import Any
 
 def shapes() -> dict[str, type]:
     """Verb to the noun that its --json prints."""
-    from veraz.engine import Initialised, Status
     from veraz.nouns.answer import Answer
     from veraz.nouns.corpus import IngestReport
     from veraz.nouns.evaluation import EvalReport
     from veraz.nouns.evidence import SearchResult
     from veraz.nouns.shown import Shown
+    from veraz.nouns.status import Initialised, Status
 
     return {
         "init": Initialised,

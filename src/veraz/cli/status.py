@@ -14,7 +14,7 @@ from veraz.cli.session import with_engine
 from veraz.cli.state import State
 
 if TYPE_CHECKING:
-    from veraz.engine import Status
+    from veraz.nouns.status import Status
 
 
 @verb("status", example="veraz status --json")

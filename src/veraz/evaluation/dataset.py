@@ -40,6 +40,12 @@ class Dataset:
     warnings: tuple[str, ...] = ()
 
     @property
+    def tenant(self) -> str:
+        """The slug of the tenant that its corpus is loaded into: equal fingerprints share one."""
+        kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.name.lower()).strip("-")
+        return f"eval-{kept[:40] or 'set'}-{self.fingerprint[:8]}"
+
+    @property
     def judged(self) -> dict[str, str]:
         """The queries that are searched and counted, in file order."""
         return {query_id: text for query_id, text in self.queries.items() if query_id in self.qrels}

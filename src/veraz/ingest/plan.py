@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from veraz.errors import ItemError
-from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem
+from veraz.errors import ItemError, UsageError
+from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem, SourceSettings
 
 ANALYSERS = ("en", "es", "fr", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "ro", "hu", "ru", "tr")
 UNKNOWN_ANALYSER = "xx"
@@ -37,6 +37,23 @@ class Overrides:
             name: getattr(self, name) for name in self.__dataclass_fields__ if getattr(self, name) is not None
         }
         return replace(document, **given)
+
+
+def check_source(settings: SourceSettings) -> None:
+    """Raises UsageError for a slug or an authority that the database would refuse."""
+    if settings.authority is not None and not 1 <= settings.authority <= 5:
+        raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
+    allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
+    if (
+        not settings.slug
+        or not set(settings.slug) <= allowed
+        or settings.slug[0] in "_.-"
+        or len(settings.slug) > 63
+    ):
+        raise UsageError(
+            f"source {settings.slug!r} is not a slug",
+            fix="use lower-case letters, digits, '-', '_' and '.', at most 63: --source nih",
+        )
 
 
 def raw_hash(item: RawItem, overrides: Overrides, versions: Mapping[str, str]) -> bytes:

@@ -20,3 +20,13 @@ class Trace:
     question: str
     outcome: str
     record: Mapping[str, Any]
+
+
+Place = tuple[str, str, int, int, int]
+"""Source, external id, revision number, start, end."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQuote:
+    text: str
+    heading_path: tuple[str, ...]

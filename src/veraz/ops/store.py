@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -12,15 +11,7 @@ from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.nouns.corpus import SpaceSpec
 from veraz.nouns.evaluation import EvalReport
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    documents: int
-    revisions: int
-    chunks: int
-    sources: int
-    tenants: int
+from veraz.nouns.status import Counts, DeadRows, LexicalState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +19,6 @@ class Space:
     space_id: int
     spec: SpaceSpec
     is_active: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalState:
-    tenant: str
-    analyser: str
-    chunks: int
-    merged: int
-    delta: int
-    reference_length: float
 
 
 async def counts(connection: Connection) -> Counts:
@@ -66,10 +47,9 @@ async def invalid_indexes(connection: Connection) -> tuple[str, ...]:
     )
 
 
-async def dead_rows(connection: Connection) -> tuple[tuple[Any, ...], ...]:
-    return tuple(
-        tuple(row) for row in await (await connection.execute(statement("ops", "dead_rows"))).fetchall()
-    )
+async def dead_rows(connection: Connection) -> tuple[DeadRows, ...]:
+    rows = await (await connection.execute(statement("ops", "dead_rows"))).fetchall()
+    return tuple(DeadRows(*row) for row in rows)
 
 
 async def readable_documents(

@@ -18,6 +18,7 @@ from veraz.nouns.corpus import SpaceSpec
 
 OWNER, APP, OPS = "veraz_owner", "veraz_app", "veraz_ops"
 _LOCK = 0x7665_7261_7A00
+_BULKY = ("document", "revision", "section", "chunk", "chunk_lexical", "posting")
 _OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
 
 
@@ -229,6 +230,18 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
             if script.name.endswith(("_policies.sql", "_grants.sql")):
                 await connection.execute(_command(script, str(schemas[0][0])))
         return space_id
+
+
+async def analyse_tables(connection: AsyncConnection[Any], space_id: int) -> bool:
+    """Fresh planner statistics after a bulk load. False where this login may not: autovacuum does it later."""
+    try:
+        async with connection.transaction():
+            await connection.execute(sql.SQL("set local role {}").format(sql.Identifier(OWNER)))
+            for table in (*_BULKY, f"embedding_{int(space_id)}"):
+                await connection.execute(sql.SQL("analyze {}").format(sql.Identifier("veraz", table)))
+    except psycopg.errors.InsufficientPrivilege:
+        return False
+    return True
 
 
 def _space_parameters(space: SpaceSpec) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from string import hexdigits
 from typing import Any
 from uuid import UUID
@@ -15,7 +14,7 @@ import msgspec
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.errors import UsageError
-from veraz.nouns.trace import Trace
+from veraz.nouns.trace import LiveQuote, Place, Trace
 
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """An escaped NUL, which jsonb refuses; not an escaped backslash before the letters u0000."""
@@ -56,16 +55,6 @@ def _ids_from(prefix: str) -> dict[str, UUID] | None:
     if not digits or len(digits) > 32 or not set(digits) <= set(hexdigits):
         return None
     return {"lowest": UUID(digits.ljust(32, "0")), "highest": UUID(digits.ljust(32, "f"))}
-
-
-Place = tuple[str, str, int, int, int]
-"""Source, external id, revision number, start, end."""
-
-
-@dataclass(frozen=True, slots=True)
-class LiveQuote:
-    text: str
-    heading_path: tuple[str, ...]
 
 
 async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, LiveQuote]:

@@ -1,0 +1,68 @@
+"""What `init` and `status` return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    documents: int
+    revisions: int
+    chunks: int
+    sources: int
+    tenants: int
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalState:
+    tenant: str
+    analyser: str
+    chunks: int
+    merged: int
+    delta: int
+    reference_length: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadRows:
+    """A table where rows that nobody sees any more outnumber a fifth of the others."""
+
+    table: str
+    live: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of health: `fix` says what to do when it is not ok."""
+
+    check: str
+    ok: bool
+    detail: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    database: Mapping[str, Any]
+    schema_version: int
+    spaces: tuple[Mapping[str, Any], ...]
+    counts: Counts
+    lexical: tuple[LexicalState, ...]
+    health: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """`runtime_url` is given when this run made the unprivileged login: keep it, it is not stored on another server."""
+
+    schema_version: int
+    migrations: tuple[str, ...]
+    replayed: bool
+    space: str
+    tenant: str
+    runtime_url: str | None
