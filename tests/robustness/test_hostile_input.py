@@ -85,7 +85,7 @@ async def test_a_question_with_bytes_that_are_no_utf8_is_answered(engine: AsyncV
 
 def test_a_question_as_long_as_a_book_is_refused_with_the_limit() -> None:
     assert clean_question("a" * QUESTION_CHARACTERS)
-    with pytest.raises(UsageError, match=r"20,001 characters\n  fix: ask in at most 20,000"):
+    with pytest.raises(UsageError, match=r"32,001 characters\n  fix: ask in at most 32,000"):
         clean_question("a" * (QUESTION_CHARACTERS + 1))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from veraz.errors import UsageError
 from veraz.text.decode import storable
 
-QUESTION_CHARACTERS = 20_000
+QUESTION_CHARACTERS = 32_000
 """Reading one this long takes seconds already; nobody asks in more."""
 
 
 def clean_question(question: str) -> str:
     """The question without what PostgreSQL refuses: NUL becomes a blank, a lone surrogate (a byte of the command line that
-    is no UTF-8) U+FFFD. Raises UsageError above 20,000 characters."""
+    is no UTF-8) U+FFFD. Raises UsageError above 32,000 characters."""
     if len(question) > QUESTION_CHARACTERS:
         raise UsageError(
             f"the question has {len(question):,} characters",
