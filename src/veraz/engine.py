@@ -246,9 +246,13 @@ class AsyncVeraz:
         )
         report = await run.run(items)
         if report.chunks >= BULK_CHUNKS:
-            async with self._database.administration() as connection:
-                await analyse_tables(connection, space.space_id)
+            await self._analyze()
         return report
+
+    async def _analyze(self) -> None:
+        space = await self.space()
+        async with self._database.administration() as connection:
+            await analyse_tables(connection, space.space_id)
 
     async def delete(self, external_id: str, *, source: str) -> bool:
         """Hides a document from the next query on. False where there is none."""

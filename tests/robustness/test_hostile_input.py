@@ -135,3 +135,26 @@ async def test_a_deletion_during_an_ingest_of_other_labels_stands(
     monkeypatch.setattr(store, "update_access", deleted_meanwhile)
     await engine.ingest(path, source="s", acl=["public", "staff"])
     assert (await engine.search("kettle")).hits == ()
+
+
+async def test_a_document_of_more_chunks_than_a_page_holds_postings_is_found_to_its_end_and_hidden_whole(
+    engine: AsyncVeraz, tmp_path: Path
+) -> None:
+    """Every chunk holds the words of the title: 1,400 postings of one term are more than a row of a page."""
+    parts = "".join(
+        f"## Part {n}\n\nRule{n} says where insulin number {n} is kept.\n\n" for n in range(1_400)
+    )
+    book = tmp_path / "book.md"
+    book.write_text(f"# Handbook\n\n{parts}", encoding="utf-8")
+    report = await engine.ingest(book, source="s", lang="en")
+    assert (report.errors, report.chunks > 1_360) == ((), True)
+    for _ in range(2):
+        found = await engine.search("rule1399", mode="lexical", lang="en", explain=True)
+        assert "Rule1399" in found.hits[0].body
+        handbook = await engine.search("handbook", mode="lexical", lang="en", explain=True)
+        assert handbook.hits[0].explain is not None
+        assert handbook.hits[0].explain["terms"][0]["chunks"] == report.chunks
+        await engine.merge_index()
+    book.write_text("# Leaflet\n\nA pot is scrubbed with sand.", encoding="utf-8")
+    await engine.ingest(book, source="s", lang="en")
+    assert (await engine.search("handbook", mode="lexical", lang="en")).hits == ()

@@ -28,28 +28,29 @@ begin
     return written;
 end $$;
 
--- Adds (sign +1) or takes away (-1) chunks in the inverted file, as one delta block of this transaction.
+-- Adds (sign +1) or takes away (-1) chunks in the inverted file, as delta blocks of this transaction: one for every 640 chunks,
+-- because a word of the title is in all of them, and 1,300 postings of one term do not fit a page.
 create or replace function veraz.write_posting_delta(chunk_ids uuid[], sign integer) returns void
 language plpgsql as $$
 declare
-    delta integer := nextval('veraz.posting_delta');
+    delta integer;
 begin
-    if cardinality(chunk_ids) = 0 then
-        return;
-    end if;
-    with moved as materialized (
-        select l.tenant_id, l.analyser, l.chunk_no, l.length, l.tsv, e.reference_length
-          from veraz.chunk_lexical l join veraz.lexical_epoch e using (tenant_id, analyser)
-         where l.tenant_id = veraz.current_tenant() and l.chunk_id = any (chunk_ids)
-    ), posted as (
-        insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
-        select tenant_id, analyser, veraz.term(lexeme), delta, sign * count(*), array_agg(chunk_no),
-               array_agg(round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint)
-          from moved, unnest(tsv) group by 1, 2, 3
-    )
-    insert into veraz.lexical_stat (tenant_id, analyser, block, chunks, length, postings)
-    select tenant_id, analyser, delta, sign * count(*), sign * sum(length), sum(length(tsv))
-      from moved group by 1, 2;
+    for start in 1 .. cardinality(chunk_ids) by 640 loop
+        delta := nextval('veraz.posting_delta');
+        with moved as materialized (
+            select l.tenant_id, l.analyser, l.chunk_no, l.length, l.tsv, e.reference_length
+              from veraz.chunk_lexical l join veraz.lexical_epoch e using (tenant_id, analyser)
+             where l.tenant_id = veraz.current_tenant() and l.chunk_id = any (chunk_ids[start : start + 639])
+        ), posted as (
+            insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
+            select tenant_id, analyser, veraz.term(lexeme), delta, sign * count(*), array_agg(chunk_no),
+                   array_agg(round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint)
+              from moved, unnest(tsv) group by 1, 2, 3
+        )
+        insert into veraz.lexical_stat (tenant_id, analyser, block, chunks, length, postings)
+        select tenant_id, analyser, delta, sign * count(*), sign * sum(length), sum(length(tsv))
+          from moved group by 1, 2;
+    end loop;
 end $$;
 
 -- Average lengths are kept on a geometric grid (steps of 1.25 around 100), so that the reference length is a function of the
