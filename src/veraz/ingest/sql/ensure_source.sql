@@ -1,10 +1,15 @@
--- Purpose: the source that documents go to, made or updated. One row. Index: source_pkey: the id follows from
--- the slug, and the key is checked before the slug, so that two first ingests at once meet here and not in an error.
+-- Purpose: the source that documents go to, made or updated. One row. Index: source_pkey: the id follows from the slug.
+-- The lock lets two first ingests at once pass one after the other: without it the second may meet the first in the slug's unique
+-- index after it has looked into that of the key, and that is an error.
+with locked as materialized (
+    select pg_advisory_xact_lock(hashtextextended('source ' || %(source_id)s::uuid::text, 0))
+)
 insert into veraz.source (tenant_id, source_id, slug, name, license, jurisdiction, authority, base_url)
-values (veraz.current_tenant(), %(source_id)s, %(slug)s, coalesce(%(name)s, %(slug)s), %(license)s, %(jurisdiction)s,
-        coalesce(%(authority)s, 3), %(base_url)s)
+select veraz.current_tenant(), %(source_id)s::uuid, %(slug)s::text, coalesce(%(name)s::text, %(slug)s::text), %(license)s::text,
+       %(jurisdiction)s::text, coalesce(%(authority)s::smallint, 3), %(base_url)s::text
+  from locked
 on conflict (tenant_id, source_id) do update
-   set name = coalesce(%(name)s, source.name), license = coalesce(%(license)s, source.license),
-       jurisdiction = coalesce(%(jurisdiction)s, source.jurisdiction), authority = coalesce(%(authority)s, source.authority),
-       base_url = coalesce(%(base_url)s, source.base_url)
+   set name = coalesce(%(name)s::text, source.name), license = coalesce(%(license)s::text, source.license),
+       jurisdiction = coalesce(%(jurisdiction)s::text, source.jurisdiction),
+       authority = coalesce(%(authority)s::smallint, source.authority), base_url = coalesce(%(base_url)s::text, source.base_url)
 returning source_id, name
