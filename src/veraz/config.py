@@ -54,7 +54,7 @@ class EmbedderConfig(_Section, frozen=True):
 class IngestConfig(_Section, frozen=True):
     """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included."""
 
-    chunk_tokens: int = 320
+    chunk_tokens: int = 512
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")

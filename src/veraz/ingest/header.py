@@ -21,8 +21,6 @@ def contextual_header(
     path = [heading for heading in map(_line, heading_path) if heading]
     if path and path[0].casefold() == title.casefold():
         path = path[1:]
-    if not title and not path:
-        return ""
     for shown in _elisions(path):
         header = "\n".join(line for line in (source, title, _SEPARATOR.join(shown)) if line)
         if len(header) <= max_chars:

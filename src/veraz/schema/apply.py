@@ -196,7 +196,7 @@ async def _as_owner(connection: AsyncConnection[Any], extension_schema: str) -> 
 
 def _command(script: Script, extension_schema: str) -> sql.SQL:
     quoted = '"' + extension_schema.replace('"', '""') + '"'
-    return sql.SQL(cast(LiteralString, script.text.replace("@extschema@", quoted)))  # type: ignore[redundant-cast]
+    return sql.SQL(cast("LiteralString", script.text.replace("@extschema@", quoted)))  # type: ignore[redundant-cast]
 
 
 async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> int:
