@@ -7,6 +7,8 @@ from rich.console import Console
 from veraz.cli.render.console import counted, duration, error_console, joined, show_pairs, text
 from veraz.nouns.corpus import IngestReport
 
+PACED = 50
+"""Documents after which the pace is believed."""
 LISTED = 20
 """Failures and warnings that are spelled out; --json has all of them."""
 
@@ -24,8 +26,8 @@ def progress_detail(seen: int, total: int | None, chunks: int, elapsed: float) -
 
 
 def seconds_left(seen: int, total: int | None, elapsed: float) -> float | None:
-    """At the pace so far. None until there is a pace."""
-    if total is None or seen == 0 or elapsed < 1 or seen >= total:
+    """At the pace so far. None until there is a pace: documents are embedded in windows, so the first few say nothing."""
+    if total is None or seen < PACED or elapsed < 1 or seen >= total:
         return None
     return elapsed / seen * (total - seen)
 
