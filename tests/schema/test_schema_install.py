@@ -11,8 +11,9 @@ from tests.support import databases, golden
 from tests.support.hashing import HashingEmbedder
 
 from veraz.db.capabilities import Capabilities, Extension, require
-from veraz.engine import AsyncVeraz, Initialised
+from veraz.engine import AsyncVeraz
 from veraz.errors import DatabaseError
+from veraz.nouns.status import Initialised
 from veraz.schema.apply import latest_version, scripts
 
 

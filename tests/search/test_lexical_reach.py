@@ -39,11 +39,12 @@ def corpus_words() -> list[str]:
 
 
 async def content_words(engine: AsyncVeraz) -> list[str]:
-    """Those that are stop words of none of the corpus's languages."""
+    """Those that are stop words of none of the corpus's languages, with their accents (`quién`) or without (`quien`)."""
     found = await rows(
         engine,
-        "select w from unnest(%s::text[]) w where to_tsvector('english', w) <> '' and to_tsvector('spanish', w) <> ''"
-        " and to_tsvector('french', w) <> ''",
+        "select w from unnest(%s::text[]) w where not exists ("
+        " select from unnest(array['english', 'spanish', 'french']::regconfig[]) c, unnest(array[w, unaccent(w)]) form"
+        " where to_tsvector(c, form) = '')",
         corpus_words(),
     )
     return [word for (word,) in found]
