@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -243,6 +244,7 @@ def own_server() -> Iterator[EmbeddedServer]:
         yield server
     finally:
         server.destroy()
+        shutil.rmtree(folder)
 
 
 def test_the_postmaster_killed_in_the_middle_twice(

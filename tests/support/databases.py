@@ -26,7 +26,7 @@ from veraz.engine import AsyncVeraz
 from veraz.providers.ports import Embedder
 
 LOCK = 0x7665_7465_7374
-UNUSED_SECONDS = 3 * 86_400
+UNUSED_SECONDS = 86_400
 _number = itertools.count()
 
 Fill = Callable[[str], Awaitable[None]]
@@ -102,7 +102,7 @@ def fresh(server: str, template: str = "template0") -> Iterator[str]:
 
 
 def sweep(server: str) -> None:
-    """Drops test databases whose process is gone, and kept ones that nobody used for days."""
+    """Drops test databases whose process is gone, and kept ones that nobody used for a day."""
     with psycopg.connect(server, autocommit=True) as admin:
         rows = admin.execute(
             "select datname, shobj_description(oid, 'pg_database') from pg_database"
