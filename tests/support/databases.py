@@ -26,7 +26,7 @@ from veraz.engine import AsyncVeraz
 from veraz.providers.ports import Embedder
 
 LOCK = 0x7665_7465_7374
-UNUSED_SECONDS = 86_400
+UNUSED_SECONDS = 3 * 3600
 _number = itertools.count()
 
 Fill = Callable[[str], Awaitable[None]]
@@ -102,17 +102,19 @@ def fresh(server: str, template: str = "template0") -> Iterator[str]:
 
 
 def sweep(server: str) -> None:
-    """Drops test databases whose process is gone, and kept ones that nobody used for a day."""
+    """Drops test databases whose process is gone, and kept ones that nobody used for hours or finished."""
     with psycopg.connect(server, autocommit=True) as admin:
         rows = admin.execute(
             "select datname, shobj_description(oid, 'pg_database') from pg_database"
             " where datname ~ '^veraz_(test|template|corpus)_'"
         ).fetchall()
+        idle = admin.execute("select pg_try_advisory_lock(%s)", [LOCK]).fetchone() == (True,)
         for name, comment in rows:
             parts = name.split("_")
             dead = parts[1] == "test" and not Path(f"/proc/{parts[2]}").exists() and Path("/proc").exists()
             unused = comment and time.time() - int(comment.split()[-1]) > UNUSED_SECONDS
-            if dead or unused:
+            half = idle and name.endswith("_unfinished")  # its maker was killed: nobody holds the lock
+            if dead or unused or half:
                 with suppress(psycopg.Error):  # another run sweeps as well
                     _drop(admin, name)
 
