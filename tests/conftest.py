@@ -12,6 +12,7 @@ import pytest
 from tests.db.server_fixture import test_server
 from tests.support import databases
 from tests.support.hashing import HashingEmbedder
+from veraz.config import AnswerConfig
 from veraz.engine import AsyncVeraz
 
 
@@ -76,4 +77,13 @@ def embedder() -> HashingEmbedder:
 async def engine(database: str, embedder: HashingEmbedder) -> AsyncIterator[AsyncVeraz]:
     """On a fresh database, acting in the tenant `default` with the role `public`."""
     async with await databases.open_engine(database, embedder) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def eager_engine(database: str, embedder: HashingEmbedder) -> AsyncIterator[AsyncVeraz]:
+    """On the same database as `engine`, and it answers from evidence of any sufficiency: for tests of what an answer leaves
+    behind, which calibration must not change."""
+    settings = AnswerConfig(threshold=0)
+    async with await databases.open_engine(database, embedder, answer=settings) as opened:
         yield opened

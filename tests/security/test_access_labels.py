@@ -110,16 +110,16 @@ async def test_an_answer_never_cites_it_and_its_trace_belongs_to_its_roles(tenan
     assert (await hr.explain_trace(str(refused.trace_id)))["question"] == QUESTION  # more roles, not fewer
 
 
-async def test_a_quote_is_shown_under_the_rights_of_the_reader(engine: AsyncVeraz) -> None:
+async def test_a_quote_is_shown_under_the_rights_of_the_reader(eager_engine: AsyncVeraz) -> None:
     """Access that is taken away after the answer also takes the text out of its explanation."""
     text = f"The {SECRET} limit is 40 units. The {SECRET} limit holds for everybody."
-    await put(engine, record("pay", text))
-    answer = await engine.ask(f"What is the {SECRET} limit?", lang="en")
+    await put(eager_engine, record("pay", text))
+    answer = await eager_engine.ask(f"What is the {SECRET} limit?", lang="en")
     assert [c.external_id for c in answer.citations][:1] == ["pay"], answer
-    before = await engine.explain_trace(str(answer.trace_id))
+    before = await eager_engine.explain_trace(str(answer.trace_id))
     assert [c["quote"] for c in before["citations"]] == [c.quote for c in answer.citations]
-    await put(engine, record("pay", text, acl=["hr"]))
-    after = await engine.explain_trace(str(answer.trace_id))
+    await put(eager_engine, record("pay", text, acl=["hr"]))
+    after = await eager_engine.explain_trace(str(answer.trace_id))
     assert [(c["quote"], c["available"]) for c in after["citations"]] == [(None, False)] * len(
         answer.citations
     )

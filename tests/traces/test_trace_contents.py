@@ -18,9 +18,9 @@ TEXT = "## Dosing\n\nStop metformin below an eGFR of eleven.\n\nUse the Cockcrof
 
 
 @pytest.fixture
-async def asked(engine: AsyncVeraz) -> Answer:
-    await put(engine, record("kidney", TEXT, title="Kidney handbook", format="markdown"))
-    answer = await engine.ask("Below which eGFR should metformin stop?", lang="en")
+async def asked(eager_engine: AsyncVeraz) -> Answer:
+    await put(eager_engine, record("kidney", TEXT, title="Kidney handbook", format="markdown"))
+    answer = await eager_engine.ask("Below which eGFR should metformin stop?", lang="en")
     assert answer.citations
     return answer
 
