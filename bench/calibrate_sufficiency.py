@@ -1,6 +1,6 @@
 """Fits the coefficients of answer/sufficiency.toml, and says what threshold keeps wrong answers rare.
 
-python bench/calibrate_sufficiency.py --database URL --source medquad --data DIR [--write]
+python bench/calibrate_sufficiency.py --database URL --source medquad --data DIR [--write FILE]
 
 DIR holds the folders medquad, us_labels and selfaware. Three kinds of question are asked, none of them from a test set:
 
@@ -69,6 +69,18 @@ ABSENT = (
     "how is {} given",
 )
 
+AROUND = (
+    "{}",
+    "{}",
+    "I am 65 years old. {}",
+    "My doctor mentioned this last week and I forgot to ask: {}",
+    "{} And where can my son be tested for it in southern California?",
+    "{} I also take a calcium supplement with magnesium.",
+    "Re: question from a reader. {} Thank you!",
+    "{} Is there current research on this, and which specialist knows most about it?",
+)
+"""People say more than they ask: what stands around a question must not decide whether it can be answered."""
+
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -98,7 +110,7 @@ def questions(data: Path, count: int, seed: int) -> list[tuple[str, bool, str]]:
     asked += [(rng.choice(ABSENT).format(rng.choice(near)), False, "near") for _ in range(count)]
     asked += [(question, False, "far") for question in rng.sample(far, count)]
     rng.shuffle(asked)
-    return asked
+    return [(rng.choice(AROUND).format(question), answerable, kind) for question, answerable, kind in asked]
 
 
 async def measure(
@@ -118,6 +130,7 @@ async def main(arguments: argparse.Namespace) -> None:
     samples = []
     async with await AsyncVeraz.open(config=load(flags={"database.url": arguments.database})) as veraz:
         identity = await veraz.identity()
+        space = (await veraz.space()).spec.name
         for question, answerable, kind in asked:
             measured, refused = await measure(veraz, identity, arguments.source, question)
             samples.append((measured, answerable, kind, refused, question))
@@ -125,17 +138,22 @@ async def main(arguments: argparse.Namespace) -> None:
     training = [(s[0], s[1]) for s in samples[len(held_out) :] if not s[3]]
     coefficients = sufficiency.fit(
         training,
+        without=arguments.without.split(","),
         provenance={
             "method": "logistic regression, bench/calibrate_sufficiency.py",
             "questions": "templated questions about foci of a health corpus, absent medicines, general knowledge",
+            "space": "any" if arguments.without else space,
             "held_out": len(held_out),
             "seed": arguments.seed,
             "made_at": datetime.now(UTC).date().isoformat(),
         },
     )
+    print("as they are:")
+    report(samples, sufficiency.load())
+    print("fitted, on the held-out fifth:")
     report(held_out, coefficients)
     if arguments.write:
-        sufficiency.dump(coefficients, sufficiency.COEFFICIENTS_FILE)
+        sufficiency.dump(coefficients, arguments.write)
 
 
 def report(
@@ -171,5 +189,6 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--count", type=int, default=250)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--without", default="", help="signals to leave out, comma-separated")
+    parser.add_argument("--write", type=Path, help="where the coefficients go")
     asyncio.run(main(parser.parse_args()))

@@ -86,8 +86,8 @@ class AnswerConfig(_Section, frozen=True):
 
     evidence: int = 8
     sentences: int = 5
-    documents: int = 3
-    threshold: float = 0.5
+    documents: int = 4
+    threshold: float = 0.4
 
     def __post_init__(self) -> None:
         self._at_least(1, "evidence", "sentences", "documents")

@@ -413,6 +413,7 @@ class AsyncVeraz:
         return Evidence(
             question=question,
             lang=result.lang,
+            space=(await self.space()).spec.name if run.arms.get("semantic") else "",
             hits=result.hits,
             texts=texts,
             words=weights,

@@ -24,12 +24,13 @@ CERTAIN_MARGIN = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was retrieved for a question. `words` are its content words with their idf; `tops` are chunk ids
-    as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every hit's
-    revision."""
+    """What was retrieved for a question, in which embedding space (none: words alone). `words` are its content words with their
+    idf; `tops` are chunk ids as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every
+    hit's revision."""
 
     question: str
     lang: str
+    space: str
     hits: tuple[Hit, ...]
     texts: Mapping[RevisionKey, str]
     words: Mapping[str, float]
@@ -76,7 +77,12 @@ def assess(evidence: Evidence) -> Assessment:
     lacking = sufficiency.shortfall(
         evidence.question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
     )
-    return Assessment(sufficiency.probability(signals, sufficiency.load()), measured, lacking, tuple(picked))
+    return Assessment(
+        sufficiency.probability(signals, sufficiency.load_for(evidence.space)),
+        measured,
+        lacking,
+        tuple(picked),
+    )
 
 
 async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, threshold: float) -> Draft:

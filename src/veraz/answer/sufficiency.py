@@ -25,6 +25,9 @@ from veraz.answer.words import ASKING, Terms, identifiers, mentions, words
 from veraz.errors import ConfigError, UsageError
 
 COEFFICIENTS_FILE = Path(__file__).with_name("sufficiency.toml")
+"""Fitted in one embedding space, which its provenance names; the level of its dense scores counts."""
+ANY_SPACE_FILE = Path(__file__).with_name("sufficiency_any_space.toml")
+"""Fitted without the dense level, which means something else in every space."""
 
 _HEAVY_SHARE = 0.5  # the terms that together carry this share of the weight must not all be missing
 _SPELLING = 0.82  # difflib ratio from which a word counts as a misspelling of another
@@ -150,12 +153,14 @@ def fit(
     samples: Sequence[tuple[Signals, bool]],
     *,
     l2: float = 1.0,
+    without: Collection[str] = (),
     provenance: Mapping[str, str | int | float] | None = None,
 ) -> Coefficients:
     """Logistic regression with an L2 penalty on the weights (not the intercept), by Newton's method (IRLS).
 
-    Signals are standardised first, so `l2` means the same for each; a signal that never varies gets weight
-    0. Raises UsageError when the samples hold only one outcome.
+    Signals are standardised first, so `l2` means the same for each. Every signal is evidence for an answer: one that would get a
+    negative weight only corrects another that it resembles, and is left out, so that more evidence never lowers the probability.
+    Signals in `without`, and those that never vary, get weight 0 too. Raises UsageError when the samples hold only one outcome.
     """
     outcomes = np.asarray([answered for _, answered in samples], dtype=np.float64)
     if outcomes.size == 0 or outcomes.min() == outcomes.max():
@@ -165,12 +170,12 @@ def fit(
         )
     raw = np.asarray([[getattr(measured, name) for name in NAMES] for measured, _ in samples], np.float64)
     mean, scale = raw.mean(axis=0), raw.std(axis=0)
-    varies = scale > 1e-9
-    scale = np.where(varies, scale, 1.0)
-    beta = _newton(np.column_stack([np.ones(len(raw)), (raw - mean) / scale]), outcomes, l2)
+    used = np.asarray([name not in without for name in NAMES]) & (scale > 1e-9)
+    scale = np.where(scale > 1e-9, scale, 1.0)
+    intercept, weights = _fit_upward((raw - mean) / scale, outcomes, used, l2)
     return Coefficients(
-        intercept=float(beta[0]),
-        weights={name: float(w) if v else 0.0 for name, w, v in zip(NAMES, beta[1:], varies, strict=True)},
+        intercept=intercept,
+        weights=dict(zip(NAMES, map(float, weights), strict=True)),
         mean=dict(zip(NAMES, map(float, mean), strict=True)),
         scale=dict(zip(NAMES, map(float, scale), strict=True)),
         provenance={
@@ -198,12 +203,31 @@ def load(path: Path = COEFFICIENTS_FILE) -> Coefficients:
     return Coefficients(float(table["intercept"]), **parts, provenance=table.get("provenance", {}))
 
 
+def load_for(space: str) -> Coefficients:
+    """The coefficients fitted in an embedding space, or those that hold in any."""
+    own = load()
+    return own if own.provenance.get("space") == space else load(ANY_SPACE_FILE)
+
+
 def dump(coefficients: Coefficients, path: Path) -> None:
     """Write coefficients in the form that `load` reads."""
     lines = [f"intercept = {coefficients.intercept!r}"]
     for part in ("weights", "mean", "scale", "provenance"):
         lines += ["", f"[{part}]", *(f"{k} = {_toml(v)}" for k, v in getattr(coefficients, part).items())]
     path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _fit_upward(
+    x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], used: npt.NDArray[np.bool_], l2: float
+) -> tuple[float, npt.NDArray[np.float64]]:
+    """Intercept and weights of the used columns, none below 0: the most negative column is left out until none is."""
+    while True:
+        beta = _newton(np.column_stack([np.ones(len(x)), x[:, used]]), y, l2)
+        weights = np.zeros(x.shape[1])
+        weights[used] = beta[1:]
+        if weights.min() >= 0:
+            return float(beta[0]), weights
+        used = used & (np.arange(x.shape[1]) != int(weights.argmin()))
 
 
 def _newton(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], l2: float) -> npt.NDArray[np.float64]:
