@@ -84,10 +84,10 @@ class AnswerConfig(_Section, frozen=True):
     """`evidence` chunks are read for an answer; `sentences` at most are quoted, from at most `documents` documents; below
     `threshold` nothing is answered."""
 
-    evidence: int = 8
-    sentences: int = 5
+    evidence: int = 12
+    sentences: int = 8
     documents: int = 4
-    threshold: float = 0.4
+    threshold: float = 0.3
 
     def __post_init__(self) -> None:
         self._at_least(1, "evidence", "sentences", "documents")

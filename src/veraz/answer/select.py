@@ -53,7 +53,7 @@ class Mix:
     quantity: float = 0.08
     number: float = 0.25
     context: float = 0.8
-    floor: float = 0.12
+    floor: float = 0.16
     max_sentences: int = 5
     max_documents: int = 3
 
