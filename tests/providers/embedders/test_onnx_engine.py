@@ -59,6 +59,7 @@ class Letters:
 
 class Recorder(OnnxEncoder):
     """Gives every row the same vector and keeps the rows."""
+
     _threads = 1
 
     def __init__(self) -> None:
