@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,9 @@ from tests.support import databases
 from tests.support.hashing import HashingEmbedder
 from veraz.config import AnswerConfig
 from veraz.engine import AsyncVeraz
+
+# A shell that starts a job in the background has it ignore Ctrl-C, and children inherit that; tests of Ctrl-C need the default.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -46,4 +46,5 @@ def test_figures_on_med(reference: ModuleType, shared: Path) -> None:
     )
     rankings = {query_id: [item.docid for item in ranking] for query_id, ranking in run.items()}
     means = score(rankings, dataset.qrels, [Measure("ndcg", 10), Measure("recall", 20)]).means
-    assert means == pytest.approx({"ndcg@10": 0.6939, "recall@20": 0.5063}, abs=1e-4)
+    # PyStemmer 2.2 has the Snowball version that PostgreSQL 18 has; version 3 tells "organic" from "organ" and gives 0.6939.
+    assert means == pytest.approx({"ndcg@10": 0.6929, "recall@20": 0.5041}, abs=1e-4)
