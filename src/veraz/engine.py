@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -34,13 +35,14 @@ from veraz.errors import ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.report import read_baseline, write_report
+from veraz.identity import store as identities
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunk import CHUNKER
 from veraz.ingest.pipeline import Ingest, Progress
-from veraz.ingest.plan import Overrides, analyser_for, check_source
+from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
-from veraz.nouns.corpus import Identity, IngestReport, RawItem, SourceSettings
+from veraz.nouns.corpus import AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.question import Filters
@@ -65,7 +67,8 @@ from veraz.schema.apply import (
     latest_version,
     replay_digest,
 )
-from veraz.search.pipeline import SearchRequest, SearchRun, Timer, run_search
+from veraz.search import store as search_store
+from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
 from veraz.traces import store as traces
 from veraz.traces.record import answer_record, explained, search_record
 
@@ -183,18 +186,26 @@ class AsyncVeraz:
             )
 
     async def identity(self) -> Identity:
-        """The configured tenant and roles. Raises UsageError for a tenant that does not exist."""
+        """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
+        tenant that does not exist or is disabled."""
         if self._identity is None:
             await self._installed()
-            async with self._database.maintenance() as connection:
-                tenant_id = await ingest_store.find_tenant(connection, self.config.tenant)
-            if tenant_id is None:
+            async with self._database.authentication() as connection:
+                found = await identities.find_tenant(connection, self.config.tenant)
+            if found is None:
                 raise UsageError(
-                    f"no tenant {self.config.tenant!r}",
-                    fix=f"check --tenant, or make it with: veraz init --tenant {self.config.tenant}",
+                    f"no tenant {self.config.tenant!r}, or it is disabled",
+                    fix=f"check --tenant and `veraz tenant list`, or make it with: veraz init --tenant {self.config.tenant}",
                 )
-            self._identity = Identity(tenant_id, self.config.tenant, tuple(self.config.roles))
+            self._identity = Identity(found, self.config.tenant, tuple(self.config.roles))
         return self._identity
+
+    def acting_as(self, identity: Identity) -> AsyncVeraz:
+        """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
+        connections: close the engine that was opened, not this one."""
+        other = copy(self)
+        other._identity = identity
+        return other
 
     # --- ingest
 
@@ -210,6 +221,10 @@ class AsyncVeraz:
         jurisdiction: str | None = None,
         lang: str | None = None,
         acl: Sequence[str] | None = None,
+        acl_rule: AccessRule | None = None,
+        owner: str | None = None,
+        readable_from: datetime | None = None,
+        readable_until: datetime | None = None,
         revised_at: date | None = None,
         supersedes: str | None = None,
         stdin: BinaryIO | None = None,
@@ -218,9 +233,8 @@ class AsyncVeraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
-        overrides = Overrides(
-            lang=lang, revised_at=revised_at, acl=tuple(acl) if acl else None, supersedes=supersedes
-        )
+        access = check_access(acl, acl_rule, owner, readable_from, readable_until)
+        overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
         items = discovery.discover(_listed(paths), stdin=stdin)
         return await self._ingest(await self.identity(), items, settings, overrides, progress)
 
@@ -284,10 +298,12 @@ class AsyncVeraz:
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
+        as_of: date | None = None,
     ) -> SearchResult:
-        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
+        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
+        the revisions are searched that held on that day, under today's permissions and deletions."""
         question, identity = clean_question(question), await self.identity()
-        run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain)
+        run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
         if trace:
             await self._keep_search(result)
@@ -319,10 +335,15 @@ class AsyncVeraz:
         fusion: str | None,
         exact: bool,
         explain: bool,
+        as_of: date | None = None,
     ) -> SearchRun:
         if k < 1:
             raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
-        spoken = await self._question_lang(identity, question, lang)
+        embedder = None if mode == "lexical" else await self._open_embedder()
+        space = None if mode == "lexical" else await self.space()
+        async with self._database.transaction(identity) as connection:
+            size = await search_store.corpus_size(connection, space.space_id if space else None)
+        spoken = await self._question_lang(size, question, lang)
         request = SearchRequest(
             question=question,
             lang=spoken,
@@ -333,22 +354,20 @@ class AsyncVeraz:
             fusion=fusion,
             exact=exact,
             explain=explain,
+            as_of=as_of,
+            few=few_rows(size.own, size.indexed, self.config.search.pool),
         )
-        embedder = None if mode == "lexical" else await self._open_embedder()
-        space = None if mode == "lexical" else await self.space()
         return await run_search(
             self._database, identity, embedder, space.space_id if space else None, self.config.search, request
         )
 
-    async def _question_lang(self, identity: Identity, question: str, lang: str) -> str:
+    async def _question_lang(self, size: search_store.CorpusSize, question: str, lang: str) -> str:
         """The question's language: stated, or the corpus's only one, or detected, or the corpus's most frequent one."""
         if lang not in ("auto", "any"):
             return lang
-        async with self._database.transaction(identity) as connection:
-            present = await ops_store.analysers(connection)
-        if len(present) <= 1:
-            return present[0] if present else "en"
-        return await asyncio.to_thread(self._open_detector().detect, question) or present[0]
+        if len(size.analysers) <= 1:
+            return size.analysers[0] if size.analysers else "en"
+        return await asyncio.to_thread(self._open_detector().detect, question) or size.analysers[0]
 
     async def _keep_search(self, result: SearchResult) -> None:
         async with self._database.transaction(await self.identity(), "read") as connection:
@@ -357,11 +376,19 @@ class AsyncVeraz:
             )
 
     async def show(
-        self, external_id: str, *, source: str | None = None, revision: int | None = None
+        self,
+        external_id: str,
+        *,
+        source: str | None = None,
+        revision: int | None = None,
+        as_of: date | None = None,
     ) -> Shown:
-        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision."""
+        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision: the
+        current one, or `revision`, or the one that held on the day `as_of`."""
+        if revision is not None and as_of is not None:
+            raise UsageError("both a revision and a day are given", fix="name one of them")
         async with self._database.transaction(await self.identity()) as connection:
-            return await show_document(connection, external_id, source, revision)
+            return await show_document(connection, external_id, source, revision, as_of)
 
     # --- answers
 
@@ -373,9 +400,11 @@ class AsyncVeraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
-        message of a route, before anything is searched. All four are values and leave a trace."""
+        message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
+        revisions that held on that day, and says which of them have changed since."""
         identity, timer, question = await self.identity(), Timer(), clean_question(question)
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
@@ -387,7 +416,9 @@ class AsyncVeraz:
             await self._open_embedder()
         with timer.stage("search"):
             evidence = k or self.config.answer.evidence
-            run = await self._search(identity, question, evidence, mode, lang, filters, None, False, False)
+            run = await self._search(
+                identity, question, evidence, mode, lang, filters, None, False, False, as_of
+            )
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)
         with timer.stage("compose"):
@@ -511,7 +542,8 @@ class AsyncVeraz:
         await self._installed()
         async with self._database.maintenance() as connection:
             await ingest_store.create_tenant(connection, slug)
-            tenant_id = await ingest_store.find_tenant(connection, slug)
+        async with self._database.authentication() as connection:
+            tenant_id = await identities.find_tenant(connection, slug)
         assert tenant_id is not None
         return Identity(tenant_id, slug, tuple(self.config.roles))
 
@@ -608,7 +640,7 @@ class AsyncVeraz:
         never compared."""
         if self._space is None:
             await self._installed()
-            async with self._database.maintenance() as connection:
+            async with self._database.authentication() as connection:
                 active = next((s for s in await ops_store.spaces(connection) if s.is_active), None)
             if active is None:
                 raise DatabaseError("no embedding space is active", fix="veraz init")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Literal
@@ -12,7 +12,7 @@ from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
 from veraz.ingest.pipeline import Progress
 from veraz.nouns.answer import Answer
-from veraz.nouns.corpus import Identity, IngestReport
+from veraz.nouns.corpus import AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.question import Filters
@@ -92,7 +92,8 @@ class Veraz:
         return self._portal.run(self._engine.init(renew_runtime_login=renew_runtime_login))
 
     def identity(self) -> Identity:
-        """The configured tenant and roles. Raises UsageError for a tenant that does not exist."""
+        """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
+        tenant that does not exist or is disabled."""
         return self._portal.run(self._engine.identity())
 
     def ingest(
@@ -107,6 +108,10 @@ class Veraz:
         jurisdiction: str | None = None,
         lang: str | None = None,
         acl: Sequence[str] | None = None,
+        acl_rule: AccessRule | None = None,
+        owner: str | None = None,
+        readable_from: datetime | None = None,
+        readable_until: datetime | None = None,
         revised_at: date | None = None,
         supersedes: str | None = None,
         stdin: BinaryIO | None = None,
@@ -124,6 +129,10 @@ class Veraz:
                 jurisdiction=jurisdiction,
                 lang=lang,
                 acl=acl,
+                acl_rule=acl_rule,
+                owner=owner,
+                readable_from=readable_from,
+                readable_until=readable_until,
                 revised_at=revised_at,
                 supersedes=supersedes,
                 stdin=stdin,
@@ -151,8 +160,10 @@ class Veraz:
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
+        as_of: date | None = None,
     ) -> SearchResult:
-        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total."""
+        """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
+        the revisions are searched that held on that day, under today's permissions and deletions."""
         return self._portal.run(
             self._engine.search(
                 question,
@@ -164,12 +175,21 @@ class Veraz:
                 exact=exact,
                 explain=explain,
                 trace=trace,
+                as_of=as_of,
             )
         )
 
-    def show(self, external_id: str, *, source: str | None = None, revision: int | None = None) -> Shown:
-        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision."""
-        return self._portal.run(self._engine.show(external_id, source=source, revision=revision))
+    def show(
+        self,
+        external_id: str,
+        *,
+        source: str | None = None,
+        revision: int | None = None,
+        as_of: date | None = None,
+    ) -> Shown:
+        """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision: the
+        current one, or `revision`, or the one that held on the day `as_of`."""
+        return self._portal.run(self._engine.show(external_id, source=source, revision=revision, as_of=as_of))
 
     def ask(
         self,
@@ -179,10 +199,14 @@ class Veraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
-        message of a route, before anything is searched. All four are values and leave a trace."""
-        return self._portal.run(self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode))
+        message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
+        revisions that held on that day, and says which of them have changed since."""
+        return self._portal.run(
+            self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode, as_of=as_of)
+        )
 
     def evaluate(
         self,

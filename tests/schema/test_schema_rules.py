@@ -75,18 +75,21 @@ def test_no_view_and_no_security_definer_function_bypasses_the_policies(catalogu
         )
         == []
     )
-    assert (
-        catalogue("select proname from pg_proc where pronamespace = 'veraz'::regnamespace and prosecdef")
-        == []
-    )
+    assert catalogue(
+        "select proname from pg_proc where pronamespace = 'veraz'::regnamespace and prosecdef"
+    ) == [("authenticate",)]
 
 
 def test_everything_belongs_to_the_owner_role(catalogue: Any) -> None:
+    """But the one function that runs with rights of its own: they are those of a role that may do little."""
     owners = catalogue(
         "select distinct pg_get_userbyid(relowner) from pg_class where relnamespace = 'veraz'::regnamespace"
-        " union select pg_get_userbyid(proowner) from pg_proc where pronamespace = 'veraz'::regnamespace"
+        " union select pg_get_userbyid(proowner) from pg_proc where pronamespace = 'veraz'::regnamespace and not prosecdef"
     )
     assert owners == [("veraz_owner",)]
+    assert catalogue(
+        "select pg_get_userbyid(proowner) from pg_proc where prosecdef and pronamespace = 'veraz'::regnamespace"
+    ) == [("veraz_auth",)]
 
 
 def test_nothing_is_granted_to_public(catalogue: Any) -> None:

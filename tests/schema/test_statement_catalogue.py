@@ -15,10 +15,9 @@ from tests.support import databases
 from veraz.db.statements import embedding_table, statement
 from veraz.engine import AsyncVeraz
 
-STAGES = ("answer", "db", "ingest", "ops", "schema", "search", "traces")
+STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
     "ingest/create_tenant",
-    "ingest/find_tenant",
     "ops/counts",
     "ops/dead_rows",
     "ops/invalid_indexes",

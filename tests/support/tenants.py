@@ -32,11 +32,7 @@ class Tenants:
 
     def acting_as(self, identity: Identity) -> AsyncVeraz:
         """The engine on the same connections with another identity."""
-        engine = AsyncVeraz(
-            self.engine.config, self.engine._database, lambda _: None, None, self.engine._embedder
-        )
-        engine._identity = identity
-        return engine
+        return self.engine.acting_as(identity)
 
 
 async def fill(engine: AsyncVeraz) -> Tenants:
@@ -75,7 +71,7 @@ REMAINING = (
     "insert into veraz.judgement (tenant_id, suite, query_id, source_id, external_id, grade, judge)"
     " select tenant_id, 's', 'q', source_id, 'open', 1, 'j' from veraz.source where tenant_id = %(tenant)s",
     "insert into veraz.api_key (tenant_id, prefix, key_hash, roles)"
-    " values (%(tenant)s, 'vz', sha256(%(tenant)s::text::bytea), '{public}')",
+    " values (%(tenant)s, 'vz_' || left(%(tenant)s::text, 8), sha256(%(tenant)s::text::bytea), '{public}')",
     "insert into veraz.synonym values (%(tenant)s, 'en', 'a', 'b')",
     "insert into veraz.route_rule values (%(tenant)s, 'r', 'c', 'en', 'p', 'm')",
     "insert into veraz.job (tenant_id, kind) values (%(tenant)s, 'k')",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from uuid import uuid4
 
 from veraz.answer.pipeline import Draft
+from veraz.answer.render import changes
 from veraz.nouns.answer import Answer, Route, Superseded
 from veraz.nouns.corpus import Identity
 from veraz.nouns.evidence import SearchResult
@@ -67,5 +69,6 @@ def drafted(
         usage={"generator": "extractive", "evidence": len(result.hits)},
         timings_ms=timings_ms,
         lang=result.lang,
-        notes=result.notes,
+        notes=(*result.notes, *changes(draft.citations, result.lang, datetime.now(UTC).date())),
+        as_of=result.as_of,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from veraz.answer.sufficiency import Shortfall
@@ -44,6 +45,32 @@ def reason_text(shortfall: Shortfall | None, lang: str = "en", *, dropped: bool 
 
 def marked(text: str, citations: Sequence[int]) -> str:
     return text + (" " if citations else "") + "".join(f"[{n}]" for n in citations)
+
+
+def changes(citations: Sequence[Citation], lang: str, today: date) -> tuple[str, ...]:
+    """What a reader must know of each cited document that is no longer what it was: replaced, changed since, or expired."""
+    said, notes = _said(lang), dict[str, None]()
+    for c in citations:
+        name = f"{c.title or c.external_id} ({c.source}/{c.external_id})"
+        if c.superseded_by:
+            successor = c.successor
+            end = (
+                f"{successor.title or successor.external_id} ({successor.external_id})"
+                if successor
+                else c.superseded_by
+            )
+            link = f" {successor.url}" if successor and successor.url else ""
+            notes[said["superseded"].format(document=name, successor=f"{end}{link}")] = None
+        elif not c.is_current:
+            since = f", {c.current_since.isoformat()}" if c.current_since else ""
+            notes[
+                said["changed"].format(
+                    document=name, cited=c.revision, current=f"{c.current_revision}{since}"
+                )
+            ] = None
+        elif c.valid_to is not None and c.valid_to < today:
+            notes[said["expired"].format(document=name, day=c.valid_to.isoformat())] = None
+    return tuple(notes)
 
 
 def _attribution(side: ConflictSide, known: Mapping[int, Citation]) -> str:

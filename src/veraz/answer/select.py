@@ -299,4 +299,9 @@ def citation(n: int, candidate: Candidate) -> Citation:
         authority=document.authority,
         lang=document.lang,
         publisher=document.publisher,
+        is_current=document.is_current,
+        current_revision=document.current_revision,
+        current_since=document.current_since,
+        valid_to=document.valid_to,
+        successor=document.successor,
     )

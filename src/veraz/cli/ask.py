@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import click
@@ -22,7 +23,9 @@ from veraz.cli.state import State
 )
 @question_options
 @click.pass_obj
-def command(state: State, /, question: str, k: int | None, mode: Any, lang: str, **conditions: Any) -> None:
+def command(
+    state: State, /, question: str, k: int | None, mode: Any, lang: str, as_of: date | None, **conditions: Any
+) -> None:
     """Answer QUESTION from what was ingested, every sentence with its citation.
 
     There are four outcomes, and each exits 0: answered; conflicting, when current sources disagree; insufficient, when
@@ -30,7 +33,8 @@ def command(state: State, /, question: str, k: int | None, mode: Any, lang: str,
     """
     filters = filters_of(**conditions)
     answer = with_engine(
-        state, lambda engine: engine.ask(question, lang=lang, filters=filters, k=k or 8, mode=mode)
+        state,
+        lambda engine: engine.ask(question, lang=lang, filters=filters, k=k or 8, mode=mode, as_of=as_of),
     )
     if state.json:
         emit(state, answer)

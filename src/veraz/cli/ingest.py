@@ -14,7 +14,7 @@ import click
 
 from veraz.cli import interrupt
 from veraz.cli.count import count_items
-from veraz.cli.options import AUTHORITY, DATE, LIST, WORDS, verb
+from veraz.cli.options import AUTHORITY, DATE, LIST, WORDS, access_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import Bars, open_bars
 from veraz.cli.render.console import console, counted, duration
@@ -57,6 +57,7 @@ STARTING = "reading and embedding"
     metavar="A,B",
     help="Access labels: only these roles may read the documents (default: public).",
 )
+@access_options
 @click.option("--revised-at", type=DATE, metavar="DATE", help="Revision date of the documents.")
 @click.option(
     "--supersedes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,11 +16,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:  # generic from click 8.5 on
     DateType = click.ParamType[date]
+    MomentType = click.ParamType[datetime]
     ListType = click.ParamType[tuple[str, ...]]
     NumbersType = click.ParamType[tuple[int, ...]]
     TextType = click.ParamType[str]
 else:
-    DateType = ListType = NumbersType = TextType = click.ParamType
+    DateType = MomentType = ListType = NumbersType = TextType = click.ParamType
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -168,7 +169,42 @@ AUTHORITY = click.IntRange(1, 5)
 MODES = ("hybrid", "lexical", "semantic")
 
 
+class Moment(MomentType):
+    """A date, which is its first moment, or a date and time; without a zone it is UTC."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time; write YYYY-MM-DD or YYYY-MM-DDTHH:MM+01:00", parameter, context)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+TIME = Moment()
+
+
 # Options that several verbs share
+
+
+def access_options(function: Function) -> Function:
+    """Who may read documents: labels, the rule that reads them, an owner, and a window of time."""
+    for decorate in reversed(
+        [
+            click.option("--acl-rule", type=click.Choice(["any", "all", "owner"]),
+                         help="Which labels a reader needs: any of them (default), all, or only the owner's."),
+            click.option("--owner", type=WORDS, metavar="LABEL", help="A label that may always read them."),
+            click.option("--readable-from", type=TIME, metavar="TIME", help="Nobody but the owner reads them before."),
+            click.option("--readable-until", type=TIME, metavar="TIME", help="Nobody but the owner reads them from then on."),
+        ]
+    ):  # fmt: skip
+        function = decorate(function)
+    return function
 
 
 def question_options(function: Function) -> Function:
@@ -211,6 +247,34 @@ def question_options(function: Function) -> Function:
                 "--revised-to", type=DATE, metavar="DATE", help="Only revisions dated on or before this day."
             ),
             click.option("--doc-lang", type=LIST, metavar="A,B", help="Only documents in these languages."),
+            click.option(
+                "--license", "licenses", type=LIST, metavar="A,B", help="Only documents under these licences."
+            ),
+            click.option(
+                "--jurisdiction",
+                "jurisdictions",
+                type=LIST,
+                metavar="A,B",
+                help="Only guidance that applies there.",
+            ),
+            click.option(
+                "--published-from",
+                type=DATE,
+                metavar="DATE",
+                help="Only documents published on or after this day.",
+            ),
+            click.option(
+                "--published-to",
+                type=DATE,
+                metavar="DATE",
+                help="Only documents published on or before this day.",
+            ),
+            click.option(
+                "--as-of",
+                type=DATE,
+                metavar="DATE",
+                help="The revisions that held on this day, under today's permissions (default: the current ones).",
+            ),
         ]
     ):
         function = decorate(function)

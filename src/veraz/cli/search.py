@@ -49,6 +49,7 @@ def command(
     fusion: Any,
     exact: bool,
     explain: bool,
+    as_of: date | None,
     **conditions: Any,
 ) -> None:
     """Show the chunks that answer QUESTION best.
@@ -69,6 +70,7 @@ def command(
             fusion=fusion,
             exact=exact,
             explain=explain,
+            as_of=as_of,
         ),
     )
     if state.json:
@@ -84,19 +86,29 @@ def filters_of(
     revised_from: date | None,
     revised_to: date | None,
     doc_lang: tuple[str, ...] | None,
+    licenses: tuple[str, ...] | None,
+    jurisdictions: tuple[str, ...] | None,
+    published_from: date | None,
+    published_to: date | None,
 ) -> Filters:
     """The filters that the options of `question_options` name. Raises UsageError for a range that is empty."""
     from veraz.nouns.question import Filters
 
-    if revised_from and revised_to and revised_from > revised_to:
-        raise UsageError(
-            f"no day is on or after {revised_from} and on or before {revised_to}",
-            fix="exchange --revised-from and --revised-to",
-        )
+    ranges = {"revised": (revised_from, revised_to), "published": (published_from, published_to)}
+    for name, (first, last) in ranges.items():
+        if first and last and first > last:
+            raise UsageError(
+                f"no day is on or after {first} and on or before {last}",
+                fix=f"exchange --{name}-from and --{name}-to",
+            )
     return Filters(
         sources=sources,
         langs=doc_lang,
         authority=min_authority,
         revised_from=revised_from,
         revised_to=revised_to,
+        licenses=licenses,
+        jurisdictions=jurisdictions,
+        published_from=published_from,
+        published_to=published_to,
     )

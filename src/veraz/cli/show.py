@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import click
 
-from veraz.cli.options import WORDS, verb
+from veraz.cli.options import DATE, WORDS, verb
 from veraz.cli.output import emit
 from veraz.cli.render.console import console
 from veraz.cli.render.shown import show_document
@@ -18,16 +20,21 @@ from veraz.cli.state import State
 @click.option(
     "--revision", type=click.IntRange(1), metavar="N", help="An earlier revision (default: the current one)."
 )
+@click.option("--as-of", type=DATE, metavar="DATE", help="The revision that held on this day.")
 @click.option(
     "--chunks", is_flag=True, help="Show the chunks too, with their offsets into the revision's text."
 )
 @click.pass_obj
-def command(state: State, external_id: str, source: str | None, revision: int | None, chunks: bool) -> None:
+def command(
+    state: State, external_id: str, source: str | None, revision: int | None, as_of: date | None, chunks: bool
+) -> None:
     """Show a document: its sections, revisions, and what it replaced or was replaced by.
 
     Offsets are Unicode code points into the text of the revision. --json always has the chunks.
     """
-    shown = with_engine(state, lambda engine: engine.show(external_id, source=source, revision=revision))
+    shown = with_engine(
+        state, lambda engine: engine.show(external_id, source=source, revision=revision, as_of=as_of)
+    )
     if state.json:
         emit(state, shown)
     else:

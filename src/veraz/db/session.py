@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
+from uuid import UUID
 
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel
@@ -85,11 +86,26 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def maintenance(self) -> AsyncIterator[Connection]:
-        """A transaction of the maintenance role, which sees every tenant."""
+    async def authentication(self) -> AsyncIterator[Connection]:
+        """A transaction of the runtime role that acts for nobody yet: it sees no tenant's rows, and may ask who a
+        credential is."""
+        acting = {
+            "role": RUNTIME_ROLE,
+            "tenant_id": "",
+            "roles": "{}",
+            "mode": "",
+            "plans": "auto",
+            "search_path": self._search_path,
+        }
+        async with self._begin(acting) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def maintenance(self, tenant_id: UUID | None = None) -> AsyncIterator[Connection]:
+        """A transaction of the maintenance role, which sees every tenant; functions that act on one are told `tenant_id`."""
         acting = {
             "role": OPS_ROLE,
-            "tenant_id": "",
+            "tenant_id": str(tenant_id) if tenant_id else "",
             "roles": "{}",
             "mode": "",
             "plans": "auto",

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -32,7 +33,7 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import PARSERS_VERSION, parser_for, stated_labels
+from veraz.providers.parsers import PARSERS_VERSION, parser_for, stated_access
 from veraz.providers.ports import Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
@@ -94,6 +95,7 @@ class Prepared:
     raw_hash: bytes
     expected: UUID | None
     is_new: bool
+    was_deleted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class Ingest:
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
         self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
+        self._written: set[UUID] = set()  # revisions of this run
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:
@@ -178,7 +181,9 @@ class Ingest:
         for item in items:
             stored = known.get(item.external_id)
             digest = plan.raw_hash(item, self._overrides, self._versions)
-            if stored is not None and stored.raw_hash == digest and not stored.deleted:
+            if stored is not None and stored.erased_at is not None:
+                self._fail(_erased(item, stored.erased_at))
+            elif stored is not None and stored.holds(digest):
                 await self._keep(item, stored)
             else:
                 changed.append((item, digest, stored))
@@ -194,13 +199,13 @@ class Ingest:
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument) -> None:
         try:
-            acl = self._overrides.acl or stated_labels(item)
+            access = self._overrides.access or stated_access(item)
         except ItemError as error:
             self._fail(error)
             return
-        if acl is not None and acl != stored.acl:
+        if access is not None and access != stored.access:
             async with self._database.transaction(self._identity, "write") as connection:
-                await store.update_access(connection, stored.document_id, acl)
+                await store.update_access(connection, stored.document_id, access)
             self._count("changed")
         else:
             self._count("unchanged")
@@ -238,7 +243,8 @@ class Ingest:
             )
         expected = stored.current_revision_id if stored else None
         hashes = tuple(map(plan.content_hash, chunks))
-        return Prepared(item, document, lang, chunks, hashes, digest, expected, is_new=expected is None)
+        was_deleted = stored is not None and stored.deleted
+        return Prepared(item, document, lang, chunks, hashes, digest, expected, expected is None, was_deleted)
 
     # --- embed
 
@@ -341,46 +347,66 @@ class Ingest:
         prepared = embedded.prepared
         document_id = store.document_key(self._source.source_id, prepared.item.external_id)
         async with self._database.transaction(self._identity, "write") as connection:
-            await store.lock_documents(connection, self._locked(document_id, prepared.document))
-            state = await store.document_state(connection, document_id)
-            if state.current_revision_id == prepared.expected:
-                revision = store.RevisionToWrite(
-                    source_id=self._source.source_id,
-                    document_id=document_id,
-                    number=state.last_number + 1,
-                    document=prepared.document,
-                    lang=prepared.lang,
-                    analyser=plan.analyser_for(prepared.lang),
-                    raw_hash=prepared.raw_hash,
-                    chunker=CHUNKER,
-                    chunks=prepared.chunks,
-                    hashes=prepared.hashes,
-                    vectors=embedded.vectors,
-                )
-                links = await self._write_checked(connection, revision)
+            await self._lock(connection, document_id, prepared.document)
+            state = await store.document_state(connection, document_id, prepared.raw_hash)
+            if state.erased:
+                raise _erased(prepared.item, None)
+            if not state.is_stored and (fresh := self._still_fits(prepared, state)):
+                links = await self._write_checked(connection, self._revision(embedded, document_id, state))
                 self.tally.counts["superseded"] += links
-                stale = False
-            else:
-                stale = True
-        if stale:
+        if state.is_stored:
+            self._count("unchanged")
+            return
+        if not fresh:
             await self._start_over(prepared)
             return
+        self._written.add(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
         self.tally.counts["reused"] += len(prepared.chunks) - embedded.fresh
-        self._count("new" if prepared.is_new else "changed")
+        self._count("new" if prepared.is_new and state.current_revision_id is None else "changed")
 
-    def _locked(self, document_id: UUID, document: ParsedDocument) -> list[UUID]:
+    async def _lock(self, connection: Any, document_id: UUID, document: ParsedDocument) -> None:
         """The document and the one it replaces: were both written at the same moment, neither would see the other."""
-        if document.supersedes is None:
-            return [document_id]
-        return [document_id, store.document_key(self._source.source_id, document.supersedes)]
+        locked = [document_id]
+        if document.supersedes is not None:
+            locked.append(store.document_key(self._source.source_id, document.supersedes))
+        declares = document.supersedes is not None or document.item is not None
+        await store.lock_documents(connection, locked, declares=declares)
+
+    def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
+        """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
+        itself that wrote in between: the later line of a collection is the later version."""
+        if state.deleted and not prepared.was_deleted:
+            return False
+        if state.current_revision_id == prepared.expected or state.current_revision_id in self._written:
+            return True
+        return plan.stated_from(prepared.document) is not None and state.stated_from is not None
+
+    def _revision(
+        self, embedded: Embedded, document_id: UUID, state: store.DocumentState
+    ) -> store.RevisionToWrite:
+        prepared = embedded.prepared
+        return store.RevisionToWrite(
+            source_id=self._source.source_id,
+            document_id=document_id,
+            number=state.last_number + 1,
+            document=prepared.document,
+            lang=prepared.lang,
+            analyser=plan.analyser_for(prepared.lang),
+            raw_hash=prepared.raw_hash,
+            chunker=CHUNKER,
+            chunks=prepared.chunks,
+            hashes=prepared.hashes,
+            vectors=embedded.vectors,
+            becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
+        )
 
     async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
         written, links = await store.write_revision(connection, self._space_id, revision)
         wanted = len(revision.chunks)
-        searchable = 0 if written.is_superseded else wanted
+        searchable = 0 if written.is_superseded or not revision.becomes_current else wanted
         if (written.current_chunks, written.lexical_rows, written.vectors) != (searchable, wanted, wanted):
             raise ItemError(
                 f"wrote {written} of {wanted} chunks; nothing was kept",
@@ -391,7 +417,16 @@ class Ingest:
         return links
 
     async def _start_over(self, prepared: Prepared) -> None:
-        """Another ingest published this document meanwhile. The file is read again, so that the older text cannot win."""
+        """Another ingest published this document meanwhile, or deleted it. A file is read again, so that the older text cannot
+        win; a record cannot be, and what was published stays."""
+        if prepared.item.payload is None:
+            raise ItemError(
+                "already written by another ingest since this one began, and no date says which is newer; theirs was kept",
+                path=prepared.item.path,
+                external_id=prepared.item.external_id,
+                stage="store",
+                fix="ingest it again if yours is the newer, or give the records a revised_at",
+            )
         item = await asyncio.to_thread(_reread, prepared.item)
         window = await self._prepare([item])
         if not window:
@@ -439,6 +474,16 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
+
+
+def _erased(item: RawItem, when: datetime | None) -> ItemError:
+    return ItemError(
+        f"was erased{f' on {when:%Y-%m-%d}' if when else ''} and does not come back by itself",
+        path=item.path,
+        external_id=item.external_id,
+        stage="store",
+        fix="leave it out, or allow it again with: veraz restore EXTERNAL_ID --source SLUG",
+    )
 
 
 def _reread(item: RawItem) -> RawItem:

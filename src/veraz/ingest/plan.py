@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
 
 from veraz.errors import ItemError, UsageError
-from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem, SourceSettings
+from veraz.nouns.corpus import Access, AccessRule, Chunk, ParsedDocument, RawItem, SourceSettings
 
 ANALYSERS = ("en", "es", "fr", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "ro", "hu", "ru", "tr")
 UNKNOWN_ANALYSER = "xx"
@@ -27,7 +27,7 @@ class Overrides:
 
     lang: str | None = None
     revised_at: date | None = None
-    acl: tuple[str, ...] | None = None
+    access: Access | None = None
     supersedes: str | None = None
     license: str | None = None
     jurisdiction: str | None = None
@@ -56,13 +56,39 @@ def check_source(settings: SourceSettings) -> None:
         )
 
 
+def check_access(
+    labels: Sequence[str] | None,
+    rule: AccessRule | None,
+    owner: str | None,
+    readable_from: datetime | None,
+    readable_until: datetime | None,
+) -> Access | None:
+    """Who may read, as a caller states it; None where nothing is stated. Raises UsageError for what says nothing or too much."""
+    if labels is None and rule is None and owner is None and readable_from is None and readable_until is None:
+        return None
+    rule = rule or ("any" if labels or owner is None else "owner")
+    if rule == "owner" and labels:
+        raise UsageError(
+            "labels beside the rule 'owner'", fix="leave the labels out, or use the rule any or all"
+        )
+    if rule == "owner" and not owner:
+        raise UsageError("the rule 'owner' needs an owner", fix="name the owner's label")
+    if readable_from and readable_until and readable_from >= readable_until:
+        raise UsageError("the window ends before it begins", fix="exchange readable_from and readable_until")
+    for label in (*(labels or ()), *((owner,) if owner is not None else ())):
+        if not label.strip() or len(label) > 200 or not label.isprintable():
+            raise UsageError(f"{label[:40]!r} is no label", fix="use printable characters, at most 200")
+    chosen = (owner,) if rule == "owner" and owner else tuple(labels or ("public",))
+    return Access(chosen, rule, owner, readable_from, readable_until)
+
+
 def raw_hash(item: RawItem, overrides: Overrides, versions: Mapping[str, str]) -> bytes:
     """sha256 of everything that decides the stored revision: the bytes, what the caller states, parser and chunker.
     Access labels of the caller and of records are left out: they belong to the document and change without a new revision."""
     record = {name: value for name, value in (item.record or {}).items() if name != "acl"}
     digest = hashlib.sha256()
     digest.update(item.payload if item.payload is not None else _canonical(record))
-    stated = [getattr(overrides, name) for name in Overrides.__dataclass_fields__ if name != "acl"]
+    stated = [getattr(overrides, name) for name in Overrides.__dataclass_fields__ if name != "access"]
     digest.update(msgspec.json.encode([item.media, stated, versions], order="deterministic"))
     return digest.digest()
 
@@ -77,7 +103,11 @@ def _canonical(record: Mapping[str, Any]) -> bytes:
 
 def check_ids(document: ParsedDocument) -> None:
     """Raises ItemError (stage "parse") for an id that no index can hold."""
-    for field, value in (("external id", document.external_id), ("supersedes", document.supersedes or "")):
+    for field, value in (
+        ("external id", document.external_id),
+        ("supersedes", document.supersedes or ""),
+        ("item", document.item or ""),
+    ):
         if len(value) > ID_CHARACTERS or len(value.encode()) > ID_BYTES:
             raise ItemError(
                 f"{field} is {len(value):,} characters long",
@@ -94,3 +124,14 @@ def content_hash(chunk: Chunk) -> bytes:
 
 def analyser_for(lang: str | None) -> str:
     return lang if lang in ANALYSERS else UNKNOWN_ANALYSER
+
+
+def stated_from(document: ParsedDocument) -> date | None:
+    """The day from which upstream says this revision holds; the same rule as the column of that name."""
+    return document.valid_from or document.revised_at or document.published_at
+
+
+def becomes_current(stated: date | None, current: date | None) -> bool:
+    """Whether a revision takes the pointer: unless both say from when they hold, and it is the older. Versions of a document may
+    arrive in any order; without dates the last to arrive is the newest."""
+    return stated is None or current is None or stated >= current

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
-from veraz.nouns.corpus import Chunk, ParsedDocument, SourceSettings, Vectors
+from veraz.nouns.corpus import Access, Chunk, ParsedDocument, SourceSettings, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,25 @@ class KnownDocument:
     document_id: UUID
     current_revision_id: UUID | None
     deleted: bool
-    acl: tuple[str, ...]
+    erased_at: datetime | None
+    access: Access
     raw_hash: bytes | None
     number: int | None
+    earlier: frozenset[bytes]  # hashes of dated revisions that are not current
+
+    def holds(self, raw_hash: bytes) -> bool:
+        """Whether exactly this is stored already: as the current revision, or as a dated one of the history."""
+        return not self.deleted and (raw_hash == self.raw_hash or raw_hash in self.earlier)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
     current_revision_id: UUID | None
     last_number: int
+    stated_from: date | None = None
+    deleted: bool = False
+    erased: bool = False
+    is_stored: bool = False  # exactly this revision is there already
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +84,6 @@ def chunk_key(revision_id: UUID, ord: int) -> UUID:
     return uuid.uuid5(revision_id, f"chunk/{ord}")
 
 
-async def find_tenant(connection: Connection, slug: str) -> UUID | None:
-    row = await (await connection.execute(statement("ingest", "find_tenant"), {"slug": slug})).fetchone()
-    return row[0] if row else None
-
-
 async def create_tenant(connection: Connection, slug: str) -> None:
     await connection.execute(statement("ingest", "create_tenant"), {"slug": slug})
 
@@ -102,9 +108,22 @@ async def known_documents(
 ) -> dict[str, KnownDocument]:
     parameters = {"source_id": source_id, "external_ids": list(external_ids)}
     rows = await (await connection.execute(statement("ingest", "known_documents"), parameters)).fetchall()
-    return {
-        row[0]: KnownDocument(row[0], row[1], row[2], row[3], tuple(row[4]), row[5], row[6]) for row in rows
-    }
+    return {row[0]: _known(row) for row in rows}
+
+
+def _known(row: Sequence[Any]) -> KnownDocument:
+    external_id, document_id, current, deleted, erased_at, labels, *access, raw_hash, number, earlier = row
+    return KnownDocument(
+        external_id,
+        document_id,
+        current,
+        deleted,
+        erased_at,
+        Access(tuple(labels), *access),
+        raw_hash,
+        number,
+        frozenset(earlier),
+    )
 
 
 async def known_vectors(
@@ -118,13 +137,17 @@ async def known_vectors(
     return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
 
 
-async def lock_documents(connection: Connection, document_ids: Sequence[UUID]) -> None:
-    await connection.execute(statement("ingest", "lock_documents"), {"document_ids": list(document_ids)})
+async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *, declares: bool) -> None:
+    """`declares`: the document says that it replaces another one, or belongs to the editions of an item."""
+    parameters = {"document_ids": list(document_ids), "declares": declares}
+    await connection.execute(statement("ingest", "lock_documents"), parameters)
 
 
-async def document_state(connection: Connection, document_id: UUID) -> DocumentState:
+async def document_state(connection: Connection, document_id: UUID, raw_hash: bytes) -> DocumentState:
     row = await (
-        await connection.execute(statement("ingest", "document_state"), {"document_id": document_id})
+        await connection.execute(
+            statement("ingest", "document_state"), {"document_id": document_id, "raw_hash": raw_hash}
+        )
     ).fetchone()
     return DocumentState(*row) if row else DocumentState(None, 0)
 
@@ -144,6 +167,7 @@ class RevisionToWrite:
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
     vectors: Vectors
+    becomes_current: bool
 
     @property
     def revision_id(self) -> UUID:
@@ -163,7 +187,8 @@ async def write_revision(
         "source_id": revision.source_id,
         "external_id": document.external_id,
         "document_type": document.document_type,
-        "acl": list(document.acl) if document.acl is not None else None,
+        "becomes_current": revision.becomes_current,
+        **access_columns(document.access),
     }
     async with connection.pipeline():
         await connection.execute(statement("ingest", "insert_document"), owner)
@@ -201,7 +226,7 @@ async def write_revision(
 def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
     document = revision.document
     same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
-    more = ("valid_from", "valid_to", "supersedes", "media", "parser")
+    more = ("valid_from", "valid_to", "supersedes", "item", "edition", "media", "parser")
     return {
         **{name: getattr(document, name) for name in (*same, *more)},
         "number": revision.number,
@@ -243,10 +268,18 @@ def _vector_text(vector: Vectors) -> str:
     return msgspec.json.encode(vector.astype(np.float16).tolist()).decode()
 
 
-async def update_access(connection: Connection, document_id: UUID, acl: Sequence[str]) -> None:
-    await connection.execute(
-        statement("ingest", "update_access"), {"document_id": document_id, "acl": list(acl)}
-    )
+def access_columns(access: Access | None) -> dict[str, Any]:
+    """None leaves what is stored."""
+    columns = asdict(access) if access else dict.fromkeys(Access.__dataclass_fields__)
+    labels = columns.pop("labels")
+    return {"acl": list(labels) if labels else None, "acl_rule": columns.pop("rule"), **columns}
+
+
+async def update_access(connection: Connection, document_id: UUID, access: Access) -> bool:
+    """False where there is no such document."""
+    parameters = {"document_id": document_id, **access_columns(access)}
+    cursor = await connection.execute(statement("ingest", "update_access"), parameters)
+    return await cursor.fetchone() is not None
 
 
 async def delete_document(connection: Connection, source: str, external_id: str) -> UUID | None:

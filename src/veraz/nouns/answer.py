@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from veraz.nouns.evidence import Outcome
+from veraz.nouns.evidence import Outcome, Successor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class Citation:
     authority: int = 3
     lang: str = ""
     publisher: str | None = None
+    is_current: bool = True  # false: the document has another current revision, or was superseded
+    current_revision: int | None = None
+    current_since: date | None = None
+    valid_to: date | None = None
+    successor: Successor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +110,4 @@ class Answer:
     timings_ms: Mapping[str, float]
     lang: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
+    as_of: date | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -72,6 +72,21 @@ class Block:
     page: int | None = None
 
 
+AccessRule = Literal["any", "all", "owner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may read a document. Rule "any": who holds one of the labels; "all": who holds every one; "owner": nobody but the
+    owner. The window bounds the first two; the owner's label always opens. Times carry a zone; `until` is exclusive."""
+
+    labels: tuple[str, ...] = ("public",)
+    rule: AccessRule = "any"
+    owner: str | None = None
+    readable_from: datetime | None = None
+    readable_until: datetime | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     external_id: str
@@ -88,7 +103,9 @@ class ParsedDocument:
     jurisdiction: str | None = None
     document_type: str | None = None
     supersedes: str | None = None  # external id, same source, of the document that this one replaces
-    acl: tuple[str, ...] | None = None
+    item: str | None = None  # what editions under different external ids have in common
+    edition: str | None = None
+    access: Access | None = None
     published_at: date | None = None
     revised_at: date | None = None
     valid_from: date | None = None
@@ -182,8 +199,11 @@ class SourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who acts: a tenant and the roles that open access labels. Never taken from a request body."""
+    """Who acts: a tenant and the roles that open access labels. Never taken from a request body. `subject` names the credential
+    in logs: a key's prefix or a token's subject."""
 
     tenant_id: UUID
     tenant: str
     roles: tuple[str, ...]
+    may_write: bool = True
+    subject: str | None = None

@@ -23,6 +23,16 @@ class ArmScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Successor:
+    """The end of the chain that replaced a document, as far as the reader may read it: what to look at instead."""
+
+    external_id: str
+    title: str
+    url: str | None
+    revised_at: date | None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentRef:
     external_id: str
     source: str
@@ -41,6 +51,11 @@ class DocumentRef:
     jurisdiction: str | None = None
     document_id: UUID | None = None
     revision_id: UUID | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    current_revision: int | None = None  # number of the document's current revision, which may be another one
+    current_since: date | None = None  # the day from which that one holds, as upstream states it
+    successor: Successor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +95,4 @@ class SearchResult:
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
+    as_of: date | None = None

@@ -9,10 +9,15 @@ from datetime import date
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Conditions on source and revision, applied inside each arm; None asks nothing. `sources` are slugs, `langs` ISO 639-1
-    codes, `authority` the least that counts; both dates are inclusive, and a revision without a date meets neither."""
+    codes, `authority` the least that counts; licence and jurisdiction are those of the revision, else of its source; dates are
+    inclusive, and a revision without the date meets neither bound."""
 
     sources: tuple[str, ...] | None = None
     langs: tuple[str, ...] | None = None
     authority: int | None = None
     revised_from: date | None = None
     revised_to: date | None = None
+    licenses: tuple[str, ...] | None = None
+    jurisdictions: tuple[str, ...] | None = None
+    published_from: date | None = None
+    published_to: date | None = None

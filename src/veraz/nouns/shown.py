@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from veraz.nouns.corpus import Section, Span
+from veraz.nouns.corpus import Access, Section, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ class ShownRevision:
     revised_at: date | None
     valid_from: date | None
     valid_to: date | None
+    item: str | None
+    edition: str | None
+    effective_from: date  # the day from which it holds; 0001-01-01 where it has no beginning
     ingested_at: datetime
     retired_at: datetime | None
     parser: str
@@ -60,9 +63,11 @@ class Shown:
     authority: int
     document_type: str | None
     acl: tuple[str, ...]
+    access: Access
     current_revision: int | None
     superseded_by: str | None
     superseded_at: datetime | None
+    superseded_from: date | None
     supersedes: tuple[str, ...]
     revisions: tuple[ShownRevision, ...]
     shown: int

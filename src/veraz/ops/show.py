@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 from uuid import UUID
 
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.errors import UsageError
-from veraz.nouns.corpus import Section, Span
+from veraz.nouns.corpus import Access, Section, Span
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
 
 
 async def show_document(
-    connection: Connection, external_id: str, source: str | None, revision: int | None
+    connection: Connection,
+    external_id: str,
+    source: str | None,
+    revision: int | None,
+    as_of: date | None = None,
 ) -> Shown:
     """Raises UsageError where the document or the revision does not exist for this caller, or the id is in several sources."""
     found = await _rows(connection, "find_document", {"external_id": external_id, "source": source})
@@ -35,11 +40,12 @@ async def show_document(
         name,
         authority,
         kind,
-        acl,
-        _,
+        labels,
+        *access,
         current_id,
         superseded_by,
-        superseded_at,
+        at,
+        since,
         supersedes,
     ) = found[0]
     revisions = tuple(
@@ -47,7 +53,10 @@ async def show_document(
         for row in await _rows(connection, "document_revisions", {"document_id": document_id})
     )
     current = next((r.number for r in revisions if r.revision_id == current_id), None)
-    chosen = _choose(revisions, revision if revision is not None else current, external_id)
+    if as_of is not None:
+        chosen = _held(revisions, as_of, external_id)
+    else:
+        chosen = _choose(revisions, revision if revision is not None else current, external_id)
     return Shown(
         document_id=document_id,
         external_id=external_id,
@@ -55,16 +64,30 @@ async def show_document(
         source_name=name,
         authority=authority,
         document_type=kind,
-        acl=tuple(acl),
+        acl=tuple(labels),
+        access=Access(tuple(labels), *access),
         current_revision=current,
         superseded_by=superseded_by,
-        superseded_at=superseded_at,
+        superseded_at=at,
+        superseded_from=since,
         supersedes=tuple(supersedes),
         revisions=revisions,
         shown=chosen.number,
         sections=await _sections(connection, chosen.revision_id),
         chunks=await _chunks(connection, chosen.revision_id),
     )
+
+
+def _held(revisions: Sequence[ShownRevision], day: date, external_id: str) -> ShownRevision:
+    """The last that had begun on that day, if it had not ended: the rule of `valid_revisions` in the schema."""
+    begun = [r for r in revisions if r.effective_from <= day]
+    last = max(begun, key=lambda r: (r.effective_from, r.number), default=None)
+    if last is None or (last.valid_to is not None and day > last.valid_to):
+        dates = ", ".join(f"{r.number} from {r.effective_from}" for r in reversed(revisions))
+        raise UsageError(
+            f"no revision of {external_id!r} held on {day}", fix=f"it has revision {dates or 'none'}"
+        )
+    return last
 
 
 def _choose(revisions: Sequence[ShownRevision], number: int | None, external_id: str) -> ShownRevision:

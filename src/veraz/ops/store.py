@@ -37,10 +37,6 @@ async def lexical_state(connection: Connection) -> tuple[LexicalState, ...]:
     return tuple(LexicalState(r[0], r[1], int(r[2]), int(r[3]), int(r[4]), float(r[5])) for r in rows)
 
 
-async def analysers(connection: Connection) -> tuple[str, ...]:
-    return tuple(row[0] for row in await (await connection.execute(statement("ops", "analysers"))).fetchall())
-
-
 async def invalid_indexes(connection: Connection) -> tuple[str, ...]:
     return tuple(
         row[0] for row in await (await connection.execute(statement("ops", "invalid_indexes"))).fetchall()

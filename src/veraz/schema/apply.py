@@ -16,7 +16,7 @@ from veraz.db.statements import embedding_table, statement
 from veraz.errors import DatabaseError
 from veraz.nouns.corpus import SpaceSpec
 
-OWNER, APP, OPS = "veraz_owner", "veraz_app", "veraz_ops"
+OWNER, APP, OPS, AUTH = "veraz_owner", "veraz_app", "veraz_ops", "veraz_auth"
 _LOCK = 0x7665_7261_7A00
 _BULKY = ("document", "revision", "section", "chunk", "chunk_lexical", "posting")
 _OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
@@ -91,10 +91,12 @@ async def apply_schema(connection: AsyncConnection[Any], *, renew_runtime_passwo
 async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str | None:
     """Roles belong to the whole server; another database's Veraz may have made them already."""
     rows = await (
-        await connection.execute("select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS]])
+        await connection.execute(
+            "select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS, AUTH]]
+        )
     ).fetchall()
     present = {row[0] for row in rows}
-    for role in (OWNER, OPS):
+    for role in (OWNER, OPS, AUTH):
         if role not in present:
             await _create_role(connection, sql.SQL("create role {} nologin").format(sql.Identifier(role)))
     password = None
@@ -108,7 +110,7 @@ async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str
     row = await (await connection.execute(statement("schema", "is_superuser"))).fetchone()
     if not (row and row[0]):
         option = sql.SQL(" with set true" if connection.info.server_version >= 160000 else "")
-        roles = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
+        roles = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS, AUTH)))
         await connection.execute(sql.SQL("grant {} to current_user{}").format(roles, option))
     return password
 
@@ -146,7 +148,7 @@ async def _ensure_schema(connection: AsyncConnection[Any], extension_schema: str
     await connection.execute(
         sql.SQL("create schema if not exists veraz authorization {}").format(sql.Identifier(OWNER))
     )
-    grantees = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS)))
+    grantees = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS, AUTH)))
     await connection.execute(
         sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees)
     )
@@ -180,10 +182,23 @@ async def _replay(connection: AsyncConnection[Any], extension_schema: str, *, fo
         return False
     await _as_owner(connection, extension_schema)
     for script in scripts("replay"):
-        await connection.execute(_command(script, extension_schema))
+        if script.name.endswith("_authenticate.sql"):
+            await _as_authenticator(connection, _command(script, extension_schema))
+        else:
+            await connection.execute(_command(script, extension_schema))
     await connection.execute(statement("schema", "record_replay"), [replay_digest()])
     await connection.execute("reset role")
     return True
+
+
+async def _as_authenticator(connection: AsyncConnection[Any], command: sql.SQL) -> None:
+    """A SECURITY DEFINER function has the rights of its owner: this one belongs to a role that may read keys and nothing else."""
+    schema, owner, auth = sql.Identifier("veraz"), sql.Identifier(OWNER), sql.Identifier(AUTH)
+    await connection.execute(sql.SQL("grant create on schema {} to {}").format(schema, auth))
+    await connection.execute(sql.SQL("set local role {}").format(auth))
+    await connection.execute(command)
+    await connection.execute(sql.SQL("set local role {}").format(owner))
+    await connection.execute(sql.SQL("revoke create on schema {} from {}").format(schema, auth))
 
 
 async def _as_owner(connection: AsyncConnection[Any], extension_schema: str) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -26,7 +27,8 @@ __all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question as search takes it: `lang` is the analyser's language, already decided; `k` hits are returned."""
+    """A question as search takes it: `lang` is the analyser's language, already decided; `k` hits are returned; `exact` reads
+    every posting and compares every vector, `few` the latter alone; `as_of` searches the revisions that held on that day."""
 
     question: str
     lang: str
@@ -37,6 +39,8 @@ class SearchRequest:
     fusion: str | None = None
     exact: bool = False
     explain: bool = False
+    as_of: date | None = None
+    few: bool = False
 
 
 class Timer:
@@ -117,6 +121,7 @@ async def run_search(
         hits=ranked,
         notes=tuple(notes),
         config=_configuration(request, config, settings, arms),
+        as_of=request.as_of,
     )
     return SearchRun(result, vector, candidates)
 
@@ -151,7 +156,9 @@ async def _terms(
 
 def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
     budget = 2_000_000_000 if request.exact else config.budget
-    return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
+    return store.LexicalQuestion(
+        question, request.analyser, config.pool, budget, config.rescored, request.as_of
+    )
 
 
 def _semantic_question(
@@ -160,7 +167,13 @@ def _semantic_question(
     if vector is None or space_id is None:
         return None
     return store.SemanticQuestion(
-        vector, space_id, config.pool, config.ef_search, config.max_scan_tuples, request.exact
+        vector,
+        space_id,
+        config.pool,
+        config.ef_search,
+        config.max_scan_tuples,
+        request.exact or request.few,
+        request.as_of,
     )
 
 
@@ -172,7 +185,12 @@ async def _repair(
     timer: Timer,
 ) -> tuple[store.ArmResults, dict[str, Any] | None]:
     """An approximate scan that came up short is done again exactly, so that never fewer than min(pool, permitted) are seen."""
-    if semantic is None or semantic.exact or arms.semantic is None or len(arms.semantic) >= semantic.pool:
+    if (
+        semantic is None
+        or arms.semantic_exact
+        or arms.semantic is None
+        or len(arms.semantic) >= semantic.pool
+    ):
         return arms, None
     with timer.stage("repair"):
         found = await store.semantic_exact(connection, request.filters, semantic)
@@ -263,3 +281,13 @@ def _configuration(
         "semantic": {"ef_search": config.ef_search, "exact": arms.semantic_exact},
         "methods": sorted(METHODS),
     }
+
+
+SCAN_COST = 10
+"""How many vectors an exact scan compares in the time in which the index's scan reaches one more candidate; measured."""
+
+
+def few_rows(own: int, indexed: int, pool: int) -> bool:
+    """Whether comparing the `own` vectors of a tenant costs less than walking an index that all tenants share, which meets one of
+    them in every indexed/own candidates: own <= SCAN_COST * pool * indexed / own."""
+    return own * own <= SCAN_COST * pool * max(indexed, own)

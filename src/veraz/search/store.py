@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -13,20 +14,22 @@ import numpy as np
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
-from veraz.nouns.evidence import DocumentRef, Hit
+from veraz.nouns.evidence import DocumentRef, Hit, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
-    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores."""
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores; with `as_of`
+    the revisions that held on that day are searched, exactly."""
 
     text: str
     analyser: str
     pool: int
     budget: int
     rescored: int
+    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class SemanticQuestion:
     ef_search: int
     max_scan_tuples: int
     exact: bool
+    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,9 @@ async def run_arms(
     asked = []
     async with connection.pipeline():
         if lexical is not None:
+            name = "lexical" if lexical.as_of is None else "lexical_as_of"
             asked.append(
-                await connection.execute(
-                    statement("search", "lexical"), _lexical_parameters(lexical, filters)
-                )
+                await connection.execute(statement("search", name), _lexical_parameters(lexical, filters))
             )
         if semantic is not None:
             settings = {
@@ -78,7 +81,25 @@ async def run_arms(
         lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
         lexical_exact=all(row[4] for row in lexical_rows or ()),
-        semantic_exact=semantic is not None and semantic.exact,
+        semantic_exact=semantic is not None and (semantic.exact or semantic.as_of is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSize:
+    """`analysers` of the tenant's corpus, most chunks first; `own` current chunks of the tenant; `indexed` vectors of all tenants
+    in the space's index, as the planner estimates them."""
+
+    analysers: tuple[str, ...]
+    own: int
+    indexed: int
+
+
+async def corpus_size(connection: Connection, space_id: int | None) -> CorpusSize:
+    cursor = await connection.execute(statement("search", "corpus_size"), {"space_id": space_id})
+    rows = await cursor.fetchall()
+    return CorpusSize(
+        tuple(r[0] for r in rows), sum(r[1] for r in rows), max((r[2] or 0 for r in rows), default=0)
     )
 
 
@@ -87,8 +108,12 @@ def _conditions(filters: Filters) -> dict[str, Any]:
         "sources": list(filters.sources) if filters.sources is not None else None,
         "langs": list(filters.langs) if filters.langs is not None else None,
         "authority": filters.authority,
+        "licenses": list(filters.licenses) if filters.licenses is not None else None,
+        "jurisdictions": list(filters.jurisdictions) if filters.jurisdictions is not None else None,
         "revised_from": filters.revised_from,
         "revised_to": filters.revised_to,
+        "published_from": filters.published_from,
+        "published_to": filters.published_to,
     }
 
 
@@ -100,12 +125,18 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str
         "pool": question.pool,
         "budget": question.budget,
         "rescored": max(question.rescored, question.pool),
+        "as_of": question.as_of,
     }
 
 
 async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
-    name = "semantic_exact" if question.exact else "semantic"
-    parameters = {**_conditions(filters), "vector": vector_text(question.vector), "pool": question.pool}
+    name = "semantic_as_of" if question.as_of else "semantic_exact" if question.exact else "semantic"
+    parameters = {
+        **_conditions(filters),
+        "vector": vector_text(question.vector),
+        "pool": question.pool,
+        "as_of": question.as_of,
+    }
     return await connection.execute(space_statement("search", name, question.space_id), parameters)
 
 
@@ -143,7 +174,20 @@ def _hit(row: Sequence[Any]) -> Hit:
         number,
         *upstream,
     ) = document
-    title, url, lang, publisher, published_at, revised_at, superseded_by = upstream
+    (
+        title,
+        url,
+        lang,
+        publisher,
+        published_at,
+        revised_at,
+        valid_from,
+        valid_to,
+        current,
+        since,
+        superseded_by,
+        *last,
+    ) = upstream
     reference = DocumentRef(
         external_id=external_id,
         source=source,
@@ -162,6 +206,11 @@ def _hit(row: Sequence[Any]) -> Hit:
         jurisdiction=jurisdiction,
         document_id=document_id,
         revision_id=revision_id,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        current_revision=current,
+        current_since=since,
+        successor=Successor(*last) if last[0] is not None else None,
     )
     return Hit(
         rank=0,

@@ -30,11 +30,11 @@ def search_record(result: SearchResult) -> dict[str, Any]:
         }
         for h in result.hits
     ]
-    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "notes")
+    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "notes", "as_of")
     return {**{name: getattr(result, name) for name in kept}, "hits": hits}
 
 
-_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path"}
+_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path", "successor"}
 
 
 def answer_record(answer: Answer) -> dict[str, Any]:
@@ -61,6 +61,7 @@ def answer_record(answer: Answer) -> dict[str, Any]:
         "access": answer.access,
         "usage": answer.usage,
         "answer_timings_ms": answer.timings_ms,
+        "as_of": answer.as_of,
     }
 
 

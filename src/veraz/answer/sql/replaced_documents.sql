@@ -6,5 +6,5 @@ select o.external_id, s.slug, r.title, r.revised_at, n.external_id, nr.title, nr
   join veraz.document n on n.tenant_id = o.tenant_id and n.document_id = o.superseded_by
   join veraz.revision nr on nr.tenant_id = n.tenant_id and nr.revision_id = n.current_revision_id
  where o.tenant_id = veraz.current_tenant() and o.superseded_by = any (%(document_ids)s)
-   and o.deleted_at is null and o.acl && veraz.current_roles()
+   and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)
  order by r.revised_at desc nulls last, o.external_id

@@ -8,6 +8,6 @@ select s.slug, d.external_id, r.number, r.text
  cross join lateral (
         select external_id, source_id from veraz.document
          where tenant_id = veraz.current_tenant() and document_id = r.document_id
-           and deleted_at is null and acl && veraz.current_roles() offset 0) d
+           and deleted_at is null and veraz.may_read(acl, acl_rule, owner, readable_from, readable_until) offset 0) d
  cross join lateral (
         select slug from veraz.source where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s

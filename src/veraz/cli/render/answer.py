@@ -15,6 +15,7 @@ from veraz.cli.render.console import (
     revised,
     show_indented,
     show_parts,
+    standing,
     sufficiency_of,
     text,
     timings,
@@ -97,11 +98,8 @@ def _show_sources(out: Console, citations: Iterable[Citation]) -> None:
             text(f"[{citation.n}] ", "bold") + text(path_of(citation.title, citation.heading_path), "cyan")
         )
         page = f"page {citation.page}" if citation.page is not None else None
-        standing = (
-            text(f"superseded by {citation.superseded_by}", "bold red") if citation.superseded_by else None
-        )
         place = f"{citation.source}/{citation.external_id}#{citation.ord}"
-        show_parts(out, [place, revised(citation.revised_at), page, standing], 4)
+        show_parts(out, [place, revised(citation.revised_at), page, standing(citation)], 4)
         if citation.url:
             show_indented(out, text(citation.url, "dim"), 4)
         show_indented(out, text(f"“{one_line(citation.quote)}”", "italic"), 4)

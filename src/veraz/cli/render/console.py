@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date
-from typing import Any, Protocol
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from veraz.nouns.answer import Citation
+    from veraz.nouns.evidence import DocumentRef
 
 DEFAULT_TENANT = "default"
 
@@ -179,3 +183,18 @@ def plain_table(*columns: str, right: Iterable[str] = ()) -> Table:
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return table
+
+
+def standing(cited: Citation | DocumentRef, *, current: str = "") -> Text | None:
+    """What a reader must know before relying on it: replaced and by what, no longer the current revision, or expired."""
+    if cited.superseded_by:
+        end = cited.successor
+        link = f", see {one_line(end.title)} {end.url or f'({end.external_id})'}" if end else ""
+        return text(f"superseded by {cited.superseded_by}{link}", "bold red")
+    if not cited.is_current:
+        return text(
+            f"revision {cited.revision}, no longer current: revision {cited.current_revision} is", "bold red"
+        )
+    if cited.valid_to is not None and cited.valid_to < datetime.now(UTC).date():
+        return text(f"valid until {cited.valid_to.isoformat()}", "bold red")
+    return text(current, "green") if current else None

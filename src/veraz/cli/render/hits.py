@@ -16,12 +16,13 @@ from veraz.cli.render.console import (
     revised,
     show_indented,
     show_parts,
+    standing,
     sufficiency_of,
     text,
     timings,
 )
 from veraz.cli.render.snippet import matches, terms, window
-from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, SearchResult
+from veraz.nouns.evidence import ArmScore, Hit, SearchResult
 
 SNIPPET = 300
 INDENT = 4
@@ -57,7 +58,11 @@ def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
     heading = text(path_of(hit.document.title, hit.heading_path), "bold cyan")
     heading.append(f"  {hit.score:.4f}", style="dim")
     show_indented(out, heading, INDENT, label=text(f"{hit.rank:>2}", "bold"))
-    show_parts(out, [_place(hit), revised(hit.document.revised_at), standing(hit.document)], INDENT)
+    show_parts(
+        out,
+        [_place(hit), revised(hit.document.revised_at), standing(hit.document, current="current")],
+        INDENT,
+    )
     show_indented(out, emphasised(window(clean(hit.body), wanted, SNIPPET), wanted), INDENT)
     show_parts(
         out,
@@ -70,12 +75,6 @@ def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
 def _place(hit: Hit) -> str:
     page = f" p. {hit.page}" if hit.page is not None else ""
     return f"{hit.document.source}/{hit.document.external_id}#{hit.ord}{page}"
-
-
-def standing(document: DocumentRef) -> Text:
-    if document.superseded_by:
-        return text(f"superseded by {document.superseded_by}", "bold red")
-    return text("current", "green") if document.is_current else text("not the current revision", "bold red")
 
 
 def _arm(name: str, score: ArmScore | None) -> Text | None:

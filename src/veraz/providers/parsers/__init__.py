@@ -8,10 +8,10 @@ blocks); sections are made from it here.
 from __future__ import annotations
 
 from veraz.errors import ItemError
-from veraz.nouns.corpus import RawItem
+from veraz.nouns.corpus import Access, RawItem
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "1"
+PARSERS_VERSION = "2"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
 
 
@@ -36,14 +36,14 @@ def parser_for(item: RawItem) -> Parser:
             return PlainParser()
 
 
-def stated_labels(item: RawItem) -> tuple[str, ...] | None:
-    """The access labels of a record, read as its parser reads them; None where it states none. Files state theirs in the bytes.
+def stated_access(item: RawItem) -> Access | None:
+    """Who may read a record, read as its parser reads them; None where it states none. Files state theirs in the bytes.
 
     Raises ItemError (stage "parse") for labels that cannot be read."""
     from veraz.providers.parsers.fields import read_fields
     from veraz.providers.parsers.file import located
 
     try:
-        return read_fields({"acl": (item.record or {}).get("acl")})[0].get("acl")
+        return read_fields({"acl": (item.record or {}).get("acl")})[0].get("access")
     except ItemError as error:
         raise located(error, item) from None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, TypedDict
 
 from veraz.errors import ItemError
+from veraz.nouns.corpus import Access, AccessRule
 from veraz.text.dates import parse_date
 from veraz.text.decode import storable, storable_json
 
@@ -27,11 +28,14 @@ _TEXTS = {
     "jurisdiction": "jurisdiction",
     "supersedes": "supersedes",
     "document_type": "document_type",
+    "item": "item",
+    "edition": "edition",
 }
 _THREE_LETTERS = {
     "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "deu": "de", "ger": "de",
     "ita": "it", "por": "pt", "nld": "nl", "dut": "nl",
 }  # fmt: skip
+LABEL_CHARACTERS = 200
 _LANG = re.compile(r"([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-_]*)?")
 
 
@@ -45,7 +49,9 @@ class Stated(TypedDict, total=False):
     jurisdiction: str | None
     document_type: str | None
     supersedes: str | None
-    acl: tuple[str, ...] | None
+    item: str | None
+    edition: str | None
+    access: Access | None
     published_at: date | None
     revised_at: date | None
     valid_from: date | None
@@ -75,10 +81,11 @@ def read_fields(fields: Mapping[str, Any]) -> tuple[Stated, tuple[str, ...]]:
             if stated["lang"] is None and str(value).strip():
                 warnings.append(f"lang {value!r} is not an ISO 639 code: ignored")
         elif key == "acl":
-            stated["acl"] = _labels(value)
+            stated["access"] = _access(value)
         else:
             meta[_clean(key)] = _json(key, value)
     stated["meta"] = meta
+    _recognise_edition(stated, meta)
     _check_validity(stated)
     return stated, tuple(warnings)
 
@@ -120,7 +127,58 @@ def _text(key: str, value: object) -> str | None:
     return _clean(str(value)).strip() or None
 
 
-def _labels(value: object) -> tuple[str, ...] | None:
+_WINDOW = {"from": "readable_from", "until": "readable_until"}
+
+
+def _access(value: object) -> Access:
+    """`acl` is a list of labels of which one is enough, or says more: {"all": [...]}, {"any": [...]}, {"owner": "..."}, with
+    "from" and "until"."""
+    if not isinstance(value, Mapping):
+        return Access(_labels(value))
+    unknown = sorted(set(map(str, value)) - {"any", "all", "owner", *_WINDOW})
+    if unknown or ("any" in value and "all" in value):
+        reason = f"{unknown[0]!r} is unknown" if unknown else '"any" and "all" exclude each other'
+        raise ItemError(
+            f"field acl: {reason}",
+            stage="parse",
+            fix='write "any" or "all" with labels, "owner", "from" and "until"',
+        )
+    owner = _text("acl.owner", value["owner"]) if value.get("owner") is not None else None
+    rule: AccessRule = "all" if "all" in value else "any" if "any" in value else "owner"
+    if rule == "owner" and owner is None:
+        raise ItemError(
+            "field acl: no label in it", stage="parse", fix='name labels under "any" or "all", or an "owner"'
+        )
+    window = {
+        name: _moment(f"acl.{key}", value[key]) for key, name in _WINDOW.items() if value.get(key) is not None
+    }
+    if len(window) == 2 and window["readable_from"] >= window["readable_until"]:
+        raise ItemError("field acl: until is not after from", stage="parse", fix="correct the two times")
+    labels = _labels([owner]) if rule == "owner" else _labels(value[rule])
+    return Access(labels, rule, owner, window.get("readable_from"), window.get("readable_until"))
+
+
+def _moment(key: str, value: object) -> datetime:
+    """A date is its first moment; a time without a zone is UTC."""
+    try:
+        if isinstance(value, datetime):
+            moment = value
+        elif isinstance(value, date):
+            moment = datetime(value.year, value.month, value.day, tzinfo=UTC)
+        elif isinstance(value, str):
+            moment = datetime.fromisoformat(value.strip())
+        else:
+            raise ValueError
+    except ValueError:
+        raise ItemError(
+            f"field {key}: {value!r} is no time",
+            stage="parse",
+            fix="write 2027-01-31 or 2027-01-31T18:00+01:00",
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _labels(value: object) -> tuple[str, ...]:
     parts = value.strip("[] ").split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise ItemError(
@@ -134,6 +192,14 @@ def _labels(value: object) -> tuple[str, ...] | None:
         raise ItemError(
             "field acl: no label in it", stage="parse", fix="name at least one label, or remove acl"
         )
+    if long := next(
+        (label for label in labels if len(label) > LABEL_CHARACTERS or not label.isprintable()), None
+    ):
+        raise ItemError(
+            f"field acl: {long[:40]!r} is no label",
+            stage="parse",
+            fix=f"use printable characters, at most {LABEL_CHARACTERS}",
+        )
     return labels
 
 
@@ -143,6 +209,19 @@ def _json(key: str, value: Any) -> Any:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ItemError(f"field {key}: {reason}", stage="parse", fix=f"correct {key} or remove it") from None
+
+
+_EDITIONS = ("rev", "revision", "version")
+
+
+def _recognise_edition(stated: Stated, meta: Mapping[str, Any]) -> None:
+    """`doc: procedure` beside `rev: 4` is how controlled documents name the item and its edition."""
+    if stated.get("item") is None and isinstance(item := meta.get("doc"), str) and item.strip():
+        number = stated.get("edition") or next(
+            (str(meta[n]) for n in _EDITIONS if isinstance(meta.get(n), int | str)), None
+        )
+        if number is not None:
+            stated["item"], stated["edition"] = item.strip(), number.strip()
 
 
 def _check_validity(stated: Stated) -> None:

@@ -16,3 +16,13 @@ return coalesce(current_setting('veraz.mode', true), '') = 'write';
 
 comment on function veraz.is_writing() is
     'ingest and maintenance see every label and deleted documents of their own tenant; readers never do';
+
+-- The one definition of who may read a document. The policy of document uses it, and so does every query that reads one.
+create or replace function veraz.may_read(acl text[], acl_rule text, owner text, readable_from timestamptz, readable_until timestamptz)
+returns boolean language sql stable parallel safe
+return (owner is not null and owner = any (veraz.current_roles()))
+    or (case acl_rule when 'any' then acl && veraz.current_roles() when 'all' then acl <@ veraz.current_roles() else false end
+        and (readable_from is null or readable_from <= now()) and (readable_until is null or now() < readable_until));
+
+comment on function veraz.may_read(text[], text, text, timestamptz, timestamptz) is
+    'labels by the document''s rule inside its time window; the owner''s label always';

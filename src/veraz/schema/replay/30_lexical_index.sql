@@ -15,13 +15,13 @@ begin
     insert into veraz.lexical_epoch (tenant_id, analyser) values (tenant, for_analyser) on conflict do nothing;
     perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', for_analyser));
     with analysed as materialized (
-        select chunk_id, document_id, veraz.analyse(for_analyser, concat_ws(E'\n\n', nullif(header, ''), display)) as tsv
+        select chunk_id, document_id, revision_id, veraz.analyse(for_analyser, concat_ws(E'\n\n', nullif(header, ''), display)) as tsv
           from veraz.chunk where tenant_id = tenant and revision_id = for_revision
     ), measured as materialized (
         select *, veraz.token_length(tsv) as length from analysed
     )
-    insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, analyser, length, bm25, tsv)
-    select tenant, chunk_id, document_id, for_analyser, length, veraz.document_vector(tsv, length, e.reference_length), tsv
+    insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, revision_id, analyser, length, bm25, tsv)
+    select tenant, chunk_id, document_id, revision_id, for_analyser, length, veraz.document_vector(tsv, length, e.reference_length), tsv
       from measured, veraz.lexical_epoch e
      where e.tenant_id = tenant and e.analyser = for_analyser;
     get diagnostics written = row_count;

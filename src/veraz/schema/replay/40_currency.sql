@@ -35,21 +35,71 @@ begin
     perform veraz.write_posting_delta(hidden, -1);
 end $$;
 
+-- Whether one edition comes after another: by upstream's dates, else by their numbers (3 < 10); editions without either have no order.
+create or replace function veraz.is_later(a_from date, a_edition text, b_from date, b_edition text) returns boolean
+language sql immutable parallel safe
+return coalesce(case when a_from is not null and b_from is not null and a_from <> b_from then a_from > b_from
+                     when a_edition ~ '^[0-9]{1,15}$' and b_edition ~ '^[0-9]{1,15}$' then a_edition::bigint > b_edition::bigint end, false);
+
+-- By which document this one is replaced, as current revisions of its source declare it: one that names its external id, else the next
+-- edition of the same item. Of several that name it the newest counts. A deleted document goes on declaring: withdrawn guidance must not
+-- come back because its successor went away. Nulls where nothing declares it.
+create or replace function veraz.declared_successor(of_document uuid, out successor uuid, out since date)
+language sql stable as $$
+    with self as (
+        select d.document_id, d.source_id, d.external_id, r.item, r.edition, r.stated_from
+          from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
+         where d.tenant_id = veraz.current_tenant() and d.document_id = of_document
+    ), named as (
+        select n.document_id, r.effective_from, 0 as kind, r.revised_at as newest, null::date as next, null::bigint as number
+          from self s
+          join veraz.revision r on r.tenant_id = veraz.current_tenant() and r.supersedes = s.external_id
+          join veraz.document n on n.tenant_id = r.tenant_id and n.current_revision_id = r.revision_id and n.source_id = s.source_id
+         where n.document_id <> s.document_id
+    ), later as (
+        select n.document_id, r.effective_from, 1 as kind, null::date as newest, r.stated_from as next,
+               case when r.edition ~ '^[0-9]{1,15}$' then r.edition::bigint end as number
+          from self s
+          join veraz.revision r on r.tenant_id = veraz.current_tenant() and r.item = s.item
+          join veraz.document n on n.tenant_id = r.tenant_id and n.current_revision_id = r.revision_id and n.source_id = s.source_id
+         where n.document_id <> s.document_id and s.item is not null and veraz.is_later(r.stated_from, r.edition, s.stated_from, s.edition)
+    )
+    select document_id, effective_from
+      from (select * from named union all select * from later) d
+     order by kind, newest desc nulls last, next nulls last, number nulls last, document_id limit 1
+$$;
+
+-- Links of one tenant are decided one transaction at a time: two that each see half of a cycle would both be let through. Taken before any
+-- row is touched, or two writers wait for each other. False where nothing in the tenant replaces anything: most corpora declare no supersession.
+create or replace function veraz.lock_supersession(declares boolean) returns boolean
+language plpgsql as $$
+declare
+    tenant uuid := veraz.current_tenant();
+begin
+    if not declares
+       and not exists (select from veraz.revision where tenant_id = tenant and supersedes is not null)
+       and not exists (select from veraz.revision where tenant_id = tenant and item is not null)
+       and not exists (select from veraz.document where tenant_id = tenant and superseded_by is not null) then
+        return false;
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('supersession ' || tenant::text, 0));
+    return true;
+end $$;
+
 -- Follows what the current revisions of a source declare: this document may replace another, or have been replaced before it
--- arrived, or no longer replace what it did. Of several that replace one document the newest is the successor. Touched documents
--- are refreshed in the same transaction. A document declares at most one predecessor, so a cycle is a chain that comes back.
+-- arrived, or no longer replace what it did. Touched documents are refreshed in the same transaction. A cycle is refused.
 create or replace function veraz.link_supersession(for_document uuid) returns integer
 language plpgsql as $$
 declare
     tenant  uuid := veraz.current_tenant();
-    touched uuid;
+    touched record;
     links   integer := 0;
 begin
-    -- two probes of two small partial indexes: most corpora declare no supersession
-    if not exists (select from veraz.revision where tenant_id = tenant and supersedes is not null)
-       and not exists (select from veraz.document where tenant_id = tenant and superseded_by is not null) then
+    if not veraz.lock_supersession(false) then
         return 0;
     end if;
+    -- what is declared must have no cycle, even where pointers have none yet: several may declare that they replace one document, and
+    -- when the newest of them goes, another takes its place
     if exists (
         with recursive chain as (
             select d.source_id, d.external_id, r.supersedes
@@ -67,32 +117,76 @@ begin
     end if;
     for touched in
         with self as (
-            select d.source_id, d.external_id, r.supersedes
+            select d.document_id, d.source_id, d.external_id, r.supersedes, r.item
               from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
              where d.tenant_id = tenant and d.document_id = for_document
         ), concerned as (
-            select o.document_id, o.source_id, o.external_id
-              from self s
-              join veraz.document o on o.tenant_id = tenant and o.source_id = s.source_id and o.external_id in (s.supersedes, s.external_id)
+            select document_id from self
             union
-            select document_id, source_id, external_id from veraz.document where tenant_id = tenant and superseded_by = for_document
+            select o.document_id from self s
+              join veraz.document o on o.tenant_id = tenant and o.source_id = s.source_id and o.external_id = s.supersedes
+            union
+            select o.document_id from self s
+              join veraz.revision e on e.tenant_id = tenant and e.item = s.item
+              join veraz.document o on o.tenant_id = tenant and o.current_revision_id = e.revision_id and o.source_id = s.source_id
+            union
+            select document_id from veraz.document where tenant_id = tenant and superseded_by = for_document
         ), wanted as (
-            select c.document_id as replaced,
-                   (select n.document_id
-                      from veraz.revision r
-                      join veraz.document n on n.tenant_id = tenant and n.document_id = r.document_id and n.current_revision_id = r.revision_id
-                     where r.tenant_id = tenant and r.supersedes = c.external_id and n.source_id = c.source_id
-                     order by r.revised_at desc nulls last, n.document_id limit 1) as successor
-              from concerned c
+            select c.document_id, w.successor, w.since
+              from concerned c, lateral veraz.declared_successor(c.document_id) w
         )
         update veraz.document d
-           set superseded_by = w.successor, superseded_at = case when w.successor is not null then now() end
+           set superseded_by = w.successor, superseded_from = w.since,
+               superseded_at = case when w.successor is null then null
+                                    when w.successor is distinct from d.superseded_by then now() else d.superseded_at end
           from wanted w
-         where d.tenant_id = tenant and d.document_id = w.replaced and d.superseded_by is distinct from w.successor
-        returning d.document_id
+         where d.tenant_id = tenant and d.document_id = w.document_id and not d.supersession_pinned
+           and (d.superseded_by, d.superseded_from) is distinct from (w.successor, w.since)
+        returning d.document_id, w.successor
     loop
-        perform veraz.refresh_currency(touched);
+        perform veraz.refuse_cycle(touched.document_id);
+        perform veraz.refresh_currency(touched.document_id);
         links := links + 1;
     end loop;
     return links;
+end $$;
+
+create or replace function veraz.refuse_cycle(from_document uuid) returns void
+language plpgsql as $$
+begin
+    if exists (
+        with recursive chain as (
+            select superseded_by as document_id from veraz.document
+             where tenant_id = veraz.current_tenant() and document_id = from_document and superseded_by is not null
+            union
+            select d.superseded_by from chain c join veraz.document d on d.tenant_id = veraz.current_tenant() and d.document_id = c.document_id
+             where d.superseded_by is not null
+        ) select from chain where document_id = from_document
+    ) then
+        raise exception 'supersession would form a cycle' using errcode = 'integrity_constraint_violation';
+    end if;
+end $$;
+
+-- An operator's word: this document is replaced by that one (null: by none), whatever documents declare.
+create or replace function veraz.pin_supersession(of_document uuid, by_document uuid, since date) returns void
+language plpgsql as $$
+declare
+    tenant uuid := veraz.current_tenant();
+begin
+    perform veraz.lock_supersession(true);
+    update veraz.document
+       set supersession_pinned = true, superseded_by = by_document,
+           superseded_at = case when by_document is null then null when superseded_by is distinct from by_document then now() else superseded_at end,
+           superseded_from = case when by_document is not null then coalesce(since, current_date) end
+     where tenant_id = tenant and document_id = of_document;
+    perform veraz.refuse_cycle(of_document);
+    perform veraz.refresh_currency(of_document);
+end $$;
+
+-- Takes the operator's word back: what documents declare counts again.
+create or replace function veraz.unpin_supersession(of_document uuid) returns void
+language plpgsql as $$
+begin
+    update veraz.document set supersession_pinned = false where tenant_id = veraz.current_tenant() and document_id = of_document;
+    perform veraz.link_supersession(of_document);
 end $$;

@@ -17,7 +17,7 @@ end $$;
 
 drop policy if exists readable on veraz.document;
 create policy readable on veraz.document as restrictive for select to veraz_app
-    using (veraz.is_writing() or (deleted_at is null and acl && veraz.current_roles()));
+    using (veraz.is_writing() or (deleted_at is null and veraz.may_read(acl, acl_rule, owner, readable_from, readable_until)));
 
 drop policy if exists readable on veraz.revision;
 create policy readable on veraz.revision as restrictive for select to veraz_app
@@ -34,3 +34,11 @@ create policy readable on veraz.chunk as restrictive for select to veraz_app
 drop policy if exists readable on veraz.trace;
 create policy readable on veraz.trace as restrictive for select to veraz_app
     using (veraz.is_writing() or roles <@ veraz.current_roles());
+
+-- What authenticate() runs as: it reads keys and tenants of everybody, and notes when a key was used. Nothing else.
+drop policy if exists authentication on veraz.api_key;
+create policy authentication on veraz.api_key for select to veraz_auth using (true);
+drop policy if exists last_use on veraz.api_key;
+create policy last_use on veraz.api_key for update to veraz_auth using (true) with check (true);
+drop policy if exists authentication on veraz.tenant;
+create policy authentication on veraz.tenant for select to veraz_auth using (true);

@@ -1,10 +1,19 @@
 -- What the runtime login and maintenance may do. Everything not granted here is refused.
 
 revoke all on schema veraz from public;
-revoke all on all tables in schema veraz from public, veraz_app, veraz_ops;
-revoke all on all functions in schema veraz from public;
-grant usage on schema veraz to veraz_app, veraz_ops;
-grant execute on all functions in schema veraz to veraz_app, veraz_ops;
+revoke all on all tables in schema veraz from public, veraz_app, veraz_ops, veraz_auth;
+grant usage on schema veraz to veraz_app, veraz_ops, veraz_auth;
+
+do $$
+declare
+    f regprocedure;
+begin
+    -- authenticate() belongs to veraz_auth, which grants it itself
+    for f in select oid from pg_proc where pronamespace = 'veraz'::regnamespace and pg_get_userbyid(proowner) = current_user loop
+        execute format('revoke all on function %s from public', f);
+        execute format('grant execute on function %s to veraz_app, veraz_ops', f);
+    end loop;
+end $$;
 
 grant select on all tables in schema veraz to veraz_ops;
 grant insert, update, delete on all tables in schema veraz to veraz_ops;
@@ -14,12 +23,16 @@ revoke insert, update, delete on veraz.migration, veraz.embedding_space from ver
 grant select on veraz.tenant, veraz.embedding_space, veraz.migration to veraz_app;
 grant select, insert on veraz.source, veraz.document, veraz.revision, veraz.section, veraz.chunk, veraz.trace, veraz.eval_run to veraz_app;
 grant update (name, license, jurisdiction, authority, base_url) on veraz.source to veraz_app;
-grant update (document_type, acl, deleted_at, current_revision_id, superseded_by, superseded_at) on veraz.document to veraz_app;
+grant update (document_type, acl, acl_rule, owner, readable_from, readable_until, deleted_at, current_revision_id,
+              superseded_by, superseded_at, superseded_from, supersession_pinned) on veraz.document to veraz_app;
 grant update (retired_at) on veraz.revision to veraz_app;
 grant update (is_current) on veraz.chunk to veraz_app;
 grant select, insert, update, delete on veraz.chunk_lexical, veraz.posting, veraz.lexical_stat, veraz.lexical_epoch, veraz.lexeme_stat to veraz_app;
 grant select, insert, update, delete on veraz.judgement, veraz.synonym, veraz.route_rule, veraz.job to veraz_app;
 grant usage on veraz.posting_delta to veraz_app;
+
+grant select on veraz.api_key, veraz.tenant to veraz_auth;
+grant update (last_used_at) on veraz.api_key to veraz_auth;
 
 do $$
 declare

@@ -4,6 +4,7 @@ create table {embedding} (
     tenant_id   uuid not null,
     chunk_id    uuid not null,
     document_id uuid not null,
+    revision_id uuid not null,
     is_current  boolean not null default false,
     vec         halfvec({dimension}) not null check (l2_norm(vec) > 0),
     primary key (tenant_id, chunk_id),

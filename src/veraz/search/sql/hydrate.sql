@@ -4,8 +4,11 @@
 select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, c.display, c.spans, c.token_count, c.is_current,
        d.document_id, d.external_id, s.slug, s.name, s.authority, coalesce(r.license, s.license), coalesce(r.jurisdiction, s.jurisdiction),
        r.revision_id, r.number, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
+       r.valid_from, r.valid_to,
+       n.number, n.stated_from,
        (select o.external_id from veraz.document o
-         where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by) as superseded_by
+         where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by) as superseded_by,
+       l.external_id, l.title, l.url, l.revised_at
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (
         select * from veraz.chunk
@@ -13,10 +16,23 @@ select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, 
  cross join lateral (
         select * from veraz.document
          where tenant_id = veraz.current_tenant() and document_id = c.document_id
-           and deleted_at is null and acl && veraz.current_roles() offset 0) d
+           and deleted_at is null and veraz.may_read(acl, acl_rule, owner, readable_from, readable_until) offset 0) d
  cross join lateral (
         select * from veraz.revision
          where tenant_id = veraz.current_tenant() and revision_id = c.revision_id offset 0) r
  cross join lateral (
         select * from veraz.source
          where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s
+  left join lateral (
+        select number, stated_from from veraz.revision
+         where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) n on true
+  left join lateral (
+        select o.external_id, e.title, e.url, e.revised_at
+          from veraz.last_successor(d.document_id) f
+         cross join lateral (
+                select external_id, current_revision_id from veraz.document
+                 where tenant_id = veraz.current_tenant() and document_id = f.document_id offset 0) o
+         cross join lateral (
+                select title, url, revised_at from veraz.revision
+                 where tenant_id = veraz.current_tenant() and revision_id = o.current_revision_id offset 0) e
+         where d.superseded_by is not null) l on true

@@ -38,23 +38,9 @@ with term as materialized (
      cross join lateral (
             select chunk_id, document_id, analyser, bm25 from veraz.chunk_lexical c
              where c.tenant_id = veraz.current_tenant() and c.chunk_no = m.chunk_no and c.is_current offset 0) l
-     cross join lateral (
-            select s.authority, r.revised_at
-              from veraz.document d
-             cross join lateral (
-                    select lang, revised_at from veraz.revision
-                     where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) r
-             cross join lateral (
-                    select slug, authority from veraz.source
-                     where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s
-             where d.tenant_id = veraz.current_tenant() and d.document_id = l.document_id
-               and d.deleted_at is null and d.acl && veraz.current_roles()
-               and (%(sources)s::text[] is null or s.slug = any (%(sources)s))
-               and (%(langs)s::text[] is null or r.lang = any (%(langs)s))
-               and (%(authority)s::integer is null or s.authority >= %(authority)s)
-               and (%(revised_from)s::date is null or r.revised_at >= %(revised_from)s)
-               and (%(revised_to)s::date is null or r.revised_at <= %(revised_to)s)
-            offset 0) p
+     cross join lateral veraz.eligible(l.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
+                             %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
+                             %(published_from)s::date, %(published_to)s::date) p
      limit %(rescored)s
 )
 select p.chunk_id, -((p.bm25 <#> q.vec) + 0) as score, p.authority, p.revised_at,

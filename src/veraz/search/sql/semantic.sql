@@ -4,23 +4,9 @@
 -- then document_pkey, revision_pkey, source_pkey per candidate.
 select e.chunk_id, 1 - (e.vec <=> %(vector)s::halfvec) as score, p.authority, p.revised_at
   from {embedding} e
- cross join lateral (
-        select s.authority, r.revised_at
-          from veraz.document d
-         cross join lateral (
-                select lang, revised_at from veraz.revision
-                 where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) r
-         cross join lateral (
-                select slug, authority from veraz.source
-                 where tenant_id = veraz.current_tenant() and source_id = d.source_id offset 0) s
-         where d.tenant_id = veraz.current_tenant() and d.document_id = e.document_id
-           and d.deleted_at is null and d.acl && veraz.current_roles()
-           and (%(sources)s::text[] is null or s.slug = any (%(sources)s))
-           and (%(langs)s::text[] is null or r.lang = any (%(langs)s))
-           and (%(authority)s::integer is null or s.authority >= %(authority)s)
-           and (%(revised_from)s::date is null or r.revised_at >= %(revised_from)s)
-           and (%(revised_to)s::date is null or r.revised_at <= %(revised_to)s)
-        offset 0) p
+ cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
+                         %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
+                         %(published_from)s::date, %(published_to)s::date) p
  where e.is_current and e.tenant_id = veraz.current_tenant()
  order by e.vec <=> %(vector)s::halfvec
  limit %(pool)s

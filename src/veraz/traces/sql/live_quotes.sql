@@ -9,4 +9,4 @@ select s.slug, d.external_id, r.number, c.start_at, c.end_at, substr(r.text, c.s
   join veraz.source s on s.tenant_id = veraz.current_tenant() and s.slug = c.source
   join veraz.document d on d.tenant_id = s.tenant_id and d.source_id = s.source_id and d.external_id = c.external_id
   join veraz.revision r on r.tenant_id = d.tenant_id and r.document_id = d.document_id and r.number = c.number
- where d.deleted_at is null and d.acl && veraz.current_roles()
+ where d.deleted_at is null and veraz.may_read(d.acl, d.acl_rule, d.owner, d.readable_from, d.readable_until)
