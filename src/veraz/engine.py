@@ -555,7 +555,9 @@ class AsyncVeraz:
         run = await self._search(identity, asked, pool, mode, "auto", filters, None, False, False)
         return RankedQuery(
             ranked=tuple(
-                RankedItem(h.document.external_id, h.score, str(h.chunk_id)) for h in run.result.hits
+                RankedItem(document.external_id, h.score, str(h.chunk_id))
+                for h in run.result.hits
+                for document in (h.document, *h.also)
             ),
             timings_ms=run.result.timings_ms,
             empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),

@@ -52,9 +52,11 @@ def tied() -> list[Record]:
     ]
 
 
-async def ranking(engine: AsyncVeraz, mode: Any, k: int = 50) -> list[tuple[str, UUID, float]]:
+async def ranking(engine: AsyncVeraz, mode: Any, k: int = 50) -> list[tuple[str, UUID | None, float]]:
+    """Documents that say the same share a hit, in the order in which they would have stood alone."""
     found = await engine.search("the fever rule", lang="en", mode=mode, k=k, trace=False)
-    return [(h.document.external_id, h.chunk_id, h.score) for h in found.hits]
+    assert len(found.hits) == 1
+    return [(d.external_id, d.document_id, h.score) for h in found.hits for d in (h.document, *h.also)]
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])

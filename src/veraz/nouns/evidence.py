@@ -60,7 +60,8 @@ class DocumentRef:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One chunk of the ranked result. `start`/`end` is the hull of `spans`; `body` is what a reader sees."""
+    """One chunk of the ranked result. `start`/`end` is the hull of `spans`; `body` is what a reader sees. `also` names the other
+    documents that say exactly the same and ranked lower: a shared warning is shown once, with every owner."""
 
     rank: int
     score: float
@@ -79,6 +80,7 @@ class Hit:
     semantic: ArmScore | None = None
     rerank: ArmScore | None = None
     explain: Mapping[str, Any] | None = None
+    also: tuple[DocumentRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

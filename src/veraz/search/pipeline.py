@@ -16,7 +16,7 @@ from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
-from veraz.nouns.evidence import ArmScore, Hit, Mode, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
@@ -98,16 +98,16 @@ async def run_search(
         with timer.stage("fuse"):
             settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
             candidates = _asked(arms)
-            fused = fuse(candidates, settings)[: request.k]
+            fused = fuse(candidates, settings)
         with timer.stage("read"):
-            hits = await store.hydrate(connection, [f.chunk_id for f in fused])
+            found = await _distinct(connection, fused, request.k)
             terms = await _terms(connection, request, question)
     if not any(c.isalnum() for c in question):
         notes.append("the question has no searchable words")
     elif arms.lexical == []:
         alone = "" if semantic is None else "; only the semantic arm answered"
         notes.append(f"no word of the question occurs in the corpus that may be read{alone}")
-    ranked = tuple(_ranked(fused, hits, terms, settings, arm_weights(candidates, settings)))
+    ranked = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     result = SearchResult(
         trace_id=uuid4(),
         question=request.question,
@@ -207,19 +207,36 @@ def _asked(arms: store.ArmResults) -> dict[str, list[Candidate]]:
     return {name: candidates for name, candidates in named.items() if candidates is not None}
 
 
+async def _distinct(connection: Connection, fused: Sequence[Fused], k: int) -> list[tuple[Fused, Hit]]:
+    """The best k hits that say different things, each with the other documents that say the same."""
+    groups: dict[tuple[str, str], tuple[Fused, list[Hit]]] = {}
+    for start in range(0, len(fused), k):
+        batch = fused[start : start + k]
+        hits = await store.hydrate(connection, [f.chunk_id for f in batch])
+        for entry in batch:
+            if (hit := hits.get(entry.chunk_id)) is not None:
+                groups.setdefault((hit.kind, hit.body), (entry, []))[1].append(hit)
+        if len(groups) >= k:
+            break
+    return [(entry, _with_owners(same)) for entry, same in list(groups.values())[:k]]
+
+
+def _with_owners(same: Sequence[Hit]) -> Hit:
+    first = same[0]
+    others: dict[UUID | None, DocumentRef] = {}
+    for hit in same[1:]:
+        if hit.document.document_id != first.document.document_id:
+            others.setdefault(hit.document.document_id, hit.document)
+    return replace(first, also=tuple(others.values()))
+
+
 def _ranked(
-    fused: Sequence[Fused],
-    hits: Mapping[UUID, Hit],
+    found: Sequence[tuple[Fused, Hit]],
     terms: Sequence[store.TermExplanation] | None,
     settings: FusionSettings,
     weights: Mapping[str, float],
 ) -> Iterator[Hit]:
-    rank = 0
-    for entry in fused:
-        hit = hits.get(entry.chunk_id)
-        if hit is None:
-            continue
-        rank += 1
+    for rank, (entry, hit) in enumerate(found, 1):
         scores = {arm: ArmScore(entry.ranks[arm], entry.scores[arm]) for arm in entry.ranks}
         yield replace(
             hit,

@@ -26,6 +26,7 @@ from veraz.nouns.evidence import ArmScore, Hit, SearchResult
 
 SNIPPET = 300
 INDENT = 4
+SHOWN_OWNERS = 4
 
 
 def show_result(
@@ -69,6 +70,10 @@ def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
         [_arm("lexical", hit.lexical), _arm("semantic", hit.semantic), _arm("rerank", hit.rerank)],
         INDENT,
     )
+    if hit.also:
+        owners = ", ".join(f"{d.source}/{d.external_id}" for d in hit.also[:SHOWN_OWNERS])
+        more = f" and {len(hit.also) - SHOWN_OWNERS} more" if len(hit.also) > SHOWN_OWNERS else ""
+        show_indented(out, text(f"the same in {owners}{more}", "dim"), INDENT)
     show_indented(out, text(f"chunk {hit.chunk_id}", "dim"), INDENT)
 
 
