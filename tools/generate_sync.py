@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "src/veraz/engine.py"
 TARGET = ROOT / "src/veraz/sync.py"
-BY_HAND = {"open", "close"}
+BY_HAND = {"open", "close", "acting_as"}
 
 HEADER = '''"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
 
@@ -62,6 +62,10 @@ class Veraz:
             finally:
                 self._portal.close()
 
+    def acting_as(self, identity: Identity) -> Veraz:
+{acting_docstring}
+        return Veraz(self._engine.acting_as(identity), self._portal)
+
     def __enter__(self) -> Veraz:
         return self
 
@@ -81,11 +85,13 @@ def generate(engine: str) -> str:
         n.name: n for n in twin.body if isinstance(n, ast.AsyncFunctionDef) and not n.name.startswith("_")
     }
     opened = public["open"]
+    acting = next(n for n in twin.body if isinstance(n, ast.FunctionDef) and n.name == "acting_as")
     text = HEADER.format(
         imports=_imports(module, [*public.values()]),
         open_parameters=_parameters(opened),
         open_docstring=_docstring(opened),
         open_call=_call(opened),
+        acting_docstring=_docstring(acting),
         methods="\n".join(_method(node) for name, node in public.items() if name not in BY_HAND),
     )
     return _formatted(text)
@@ -109,7 +115,7 @@ def _call(node: ast.AsyncFunctionDef) -> str:
     return ", ".join([*positional, *(f"{a.arg}={a.arg}" for a in given.kwonlyargs)])
 
 
-def _docstring(node: ast.AsyncFunctionDef) -> str:
+def _docstring(node: ast.AsyncFunctionDef | ast.FunctionDef) -> str:
     first = node.body[0]
     if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
         return ""
@@ -126,7 +132,7 @@ def _imports(module: ast.Module, methods: list[ast.AsyncFunctionDef]) -> str:
         for n in ast.walk(part)
         if isinstance(n, ast.Name)
     }
-    needed |= {"TracebackType", "Config", "AsyncVeraz"}
+    needed |= {"TracebackType", "Config", "AsyncVeraz", "Identity"}
     lines, found = [], set()
     for node in module.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
