@@ -72,6 +72,8 @@ from veraz.schema.apply import (
     ensure_space,
     installed_version,
     latest_version,
+    lock_installation,
+    renew_runtime_password,
     replay_digest,
 )
 from veraz.search import store as search_store
@@ -132,7 +134,10 @@ class AsyncVeraz:
         url = database or (config.database.runtime_url if serving else "") or config.database.url
         embedded = not url
         if embedded:
-            url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
+            server = EmbeddedServer(config.home_path)
+            url = await asyncio.to_thread(server.ensure_running, say)
+            if serving:
+                url = await cls._embedded_runtime_url(config, say, embedder, server)
         opened = await Database.open(url, max_size=config.database.pool_size)
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
@@ -161,7 +166,13 @@ class AsyncVeraz:
         password = applied.runtime_password
         url = login_url(self._database.url, RUNTIME_ROLE, password) if password else None
         return Initialised(
-            applied.version, applied.migrations, applied.replayed, space, self.config.tenant, url
+            applied.version,
+            applied.migrations,
+            applied.replayed,
+            space,
+            self.config.tenant,
+            url,
+            applied.notes,
         )
 
     async def _install(self, *, renew: bool = False) -> tuple[Applied, str]:
@@ -170,6 +181,8 @@ class AsyncVeraz:
         async with self._database.administration() as connection:
             applied = await apply_schema(connection, renew_runtime_password=renew)
             await ensure_space(connection, embedder.space)
+        if self._embedded and applied.runtime_password:
+            EmbeddedServer(self.config.home_path).keep_runtime_password(applied.runtime_password)
         await self._database.refresh_capabilities()
         async with self._database.maintenance() as connection:
             await identities.add_tenant(connection, self.config.tenant)
@@ -186,6 +199,21 @@ class AsyncVeraz:
             await self._install()
             # `veraz demo` may be what made it, in a tenant of its own
             await self.ensure_tenant(Config().tenant)
+
+    @classmethod
+    async def _embedded_runtime_url(
+        cls, config: Config, say: Report, embedder: Embedder | None, server: EmbeddedServer
+    ) -> str:
+        """The embedded server's own unprivileged login. Processes that start at once agree on one password."""
+        async with await cls.open(config=config, report=say, embedder=embedder) as administrator:
+            database = administrator._database
+            async with database.administration() as connection, connection.transaction():
+                await lock_installation(connection)
+                password = server.runtime_password()
+                if password is None:
+                    password = await renew_runtime_password(connection)
+                    server.keep_runtime_password(password)
+            return login_url(database.url, RUNTIME_ROLE, password)
 
     async def _check_serving(self) -> None:
         async with self._database.administration() as connection:
