@@ -34,8 +34,8 @@ def _is_uuid(value: str) -> bool:
 
 
 def check_slug(slug: str) -> str:
-    """Raises UsageError for what the database would refuse."""
-    if not _SLUG.fullmatch(slug):
+    """Raises UsageError for what the database would refuse, and for what reads as the id of a tenant."""
+    if not _SLUG.fullmatch(slug) or _is_uuid(slug):
         raise UsageError(
             f"tenant {slug[:80]!r} is not a slug",
             fix="use lower-case letters, digits, '-' and '_', at most 63: clinic-north",
