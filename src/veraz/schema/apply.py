@@ -214,13 +214,33 @@ async def _ensure_schema(connection: AsyncConnection[Any], extension_schema: str
         await connection.execute(
             sql.SQL("create schema veraz authorization {}").format(sql.Identifier(OWNER))
         )
-    parameters = {"roles": list(ROLES), "schema": extension_schema}
-    without = await (await connection.execute(statement("schema", "without_usage"), parameters)).fetchall()
-    if without:
-        grantees = sql.SQL(", ").join(sql.Identifier(role) for (role,) in without)
-        await connection.execute(
-            sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees)
+    await _ensure_usage(connection, extension_schema)
+
+
+async def _ensure_usage(connection: AsyncConnection[Any], extension_schema: str) -> None:
+    """That the four roles may use the schema of the extensions, which a managed service may own."""
+    command = sql.SQL("grant usage on schema {} to {}").format(
+        sql.Identifier(extension_schema), sql.SQL(", ").join(map(sql.Identifier, ROLES))
+    )
+    try:
+        async with connection.transaction():
+            if await _without_usage(connection, extension_schema):
+                await connection.execute(command)  # without the right to grant it, an error or a mere warning
+            missing = await _without_usage(connection, extension_schema)
+    except psycopg.errors.InsufficientPrivilege:
+        missing = True
+    if missing:
+        raise DatabaseError(
+            f"this login may not let Veraz use the schema {extension_schema}, where the extensions are",
+            fix="have its owner run: GRANT USAGE ON SCHEMA "
+            f'{extension_schema} TO "{connection.info.user}" WITH GRANT OPTION',
         )
+
+
+async def _without_usage(connection: AsyncConnection[Any], extension_schema: str) -> bool:
+    parameters = {"roles": list(ROLES), "schema": extension_schema}
+    cursor = await connection.execute(statement("schema", "without_usage"), parameters)
+    return bool(await cursor.fetchall())
 
 
 async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> list[str]:
