@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.project.repository import ROOT, blocks
 
 from veraz.config import SECTIONS, Config, load, variables
 from veraz.errors import ConfigError
@@ -143,3 +144,30 @@ def test_configuration_is_frozen() -> None:
 def test_every_section_explains_its_keys(section: type[msgspec.Struct]) -> None:
     undocumented = {name for name in section.__struct_fields__ if f"`{name}`" not in (section.__doc__ or "")}
     assert undocumented == set()
+
+
+def test_the_documented_mapping_of_tokens_is_one(tmp_path: Path) -> None:
+    (shown,) = blocks(ROOT / "docs/how-to/keys-and-tokens.md", "toml")
+    auth = load(write(tmp_path, shown), {}).auth
+    assert auth.enabled
+    assert auth.roles["editor"] == ("clinical", "drafts")
+    assert auth.write_roles == ("editor",)
+
+
+def test_a_mapping_in_a_variable_is_json_and_its_lists_are_lists() -> None:
+    environ = {
+        "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
+        "VERAZ_AUTH_DEFAULT_ROLES": "public, staff",
+        "VERAZ_AUTH_PASS_ROLES": "true",
+    }
+    auth = load(environ=environ).auth
+    assert (auth.roles, auth.default_roles, auth.pass_roles) == (
+        {"nurse": ("clinical",)},
+        ("public", "staff"),
+        True,
+    )
+    assert "VERAZ_AUTH_ROLES: not valid JSON" in refused(environ={"VERAZ_AUTH_ROLES": "nurse"}).what
+    assert (
+        "VERAZ_AUTH_ALGORITHMS: algorithms names none"
+        in refused(environ={"VERAZ_AUTH_ALGORITHMS": "none"}).what
+    )
