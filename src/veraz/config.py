@@ -94,6 +94,71 @@ class AnswerConfig(_Section, frozen=True):
         self._between(0, 1, "threshold")
 
 
+ASYMMETRIC = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+SYMMETRIC = frozenset({"HS256", "HS384", "HS512"})
+
+
+class AuthConfig(_Section, frozen=True):
+    """Bearer tokens (JWT); off while neither `jwks` nor `secret_env` is set. `issuer` and `audience`: what a token must
+    say. `jwks`: the issuer's public keys, a file or an https URL; or `secret_env`: the environment variable that holds a
+    shared secret, with HS algorithms. `algorithms`: those accepted. `leeway`: seconds by which clocks may differ.
+    `tenant_claim`, `roles_claim`, `subject_claim`: names of claims, or dotted paths into nested ones; an empty
+    `tenant_claim` stands for the configured tenant. `roles`: from a value of the roles claim to the labels that it gives;
+    other values give none unless `pass_roles`. `default_roles`: labels of every token. `write_roles`: values of the roles
+    claim that may write. The subject gives the label `user:SUBJECT`."""
+
+    issuer: str = ""
+    audience: str = ""
+    jwks: str = ""
+    secret_env: str = ""
+    algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "EdDSA")
+    leeway: int = 30
+    tenant_claim: str = "tenant"
+    roles_claim: str = "roles"
+    subject_claim: str = "sub"
+    roles: dict[str, tuple[str, ...]] = {}
+    pass_roles: bool = False
+    default_roles: tuple[str, ...] = ()
+    write_roles: tuple[str, ...] = ()
+
+    @property
+    def enabled(self) -> bool:
+        return bool(self.jwks or self.secret_env)
+
+    def __post_init__(self) -> None:
+        self._between(0, 300, "leeway")
+        if not self.roles_claim or not self.subject_claim:
+            raise ValueError("roles_claim and subject_claim must not be empty")
+        if unknown := sorted(set(self.algorithms) - ASYMMETRIC - SYMMETRIC):
+            raise ValueError(
+                f"algorithms names {', '.join(unknown)}; known: {', '.join(sorted(ASYMMETRIC | SYMMETRIC))}"
+            )
+        if self.enabled:
+            self._check_keys()
+
+    def _check_keys(self) -> None:
+        if self.jwks and self.secret_env:
+            raise ValueError("jwks and secret_env are both set: a token has one kind of key")
+        if not (self.issuer and self.audience):
+            raise ValueError(
+                "issuer and audience must be set with jwks or secret_env: tokens for others are not accepted"
+            )
+        known = ASYMMETRIC if self.jwks else SYMMETRIC
+        if not self.algorithms or not set(self.algorithms) <= known:
+            kind = "public keys (jwks)" if self.jwks else "a shared secret (secret_env)"
+            raise ValueError(f"algorithms must be of {', '.join(sorted(known))} with {kind}")
+        if self.jwks.startswith("http://"):
+            raise ValueError(
+                "jwks must be a file or an https URL: keys over http can be exchanged on the way"
+            )
+        if self.secret_env.startswith("VERAZ_"):
+            raise ValueError(
+                "secret_env must not begin with VERAZ_: such variables are keys of the configuration"
+            )
+
+
 class Config(_Section, frozen=True):
     """`home` holds the embedded server and the model cache; empty for the user's data directory. `tenant` and `roles` are
     the identity that acts."""
@@ -106,6 +171,7 @@ class Config(_Section, frozen=True):
     ingest: IngestConfig = IngestConfig()
     search: SearchConfig = SearchConfig()
     answer: AnswerConfig = AnswerConfig()
+    auth: AuthConfig = AuthConfig()
 
     def __post_init__(self) -> None:
         if not self.tenant.strip():
@@ -132,6 +198,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "ingest": IngestConfig,
     "search": SearchConfig,
     "answer": AnswerConfig,
+    "auth": AuthConfig,
 }
 _KEYS = tuple(name for name in Config.__struct_fields__ if name not in SECTIONS)
 _ALIASES = {"VERAZ_RUNTIME_URL": ("database", "runtime_url")}
@@ -229,7 +296,7 @@ def variables() -> tuple[str, ...]:
 
 
 def _from_text(name: str, key: Key, text: str) -> Any:
-    if key != ("embedder", "options"):
+    if not isinstance(_default(key), dict):
         return text
     try:
         return msgspec.json.decode(text)
@@ -243,8 +310,16 @@ def _put(values: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, 
     *parents, last = key
     for parent in parents:
         values = values.setdefault(parent, {})
-    values[last] = _split(value) if last == "roles" and isinstance(value, str) else value
+    values[last] = _split(value) if isinstance(value, str) and isinstance(_default(key), tuple) else value
     origins[key] = origin
+
+
+def _default(key: Key) -> Any:
+    """The default of a key, which says what kind of value it takes; None for what is no key."""
+    section: Any = Config()
+    for name in key:
+        section = getattr(section, name, None)
+    return section
 
 
 def _split(text: str) -> list[str]:

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -30,12 +30,17 @@ from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
+from veraz.db.rights import read_rights, require_unprivileged
 from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact
-from veraz.errors import ConfigError, DatabaseError, ItemError, UsageError
+from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.report import read_baseline, write_report
 from veraz.identity import store as identities
+from veraz.identity.keys import check_name, expiry, key_prefix, make_key
+from veraz.identity.pipeline import identify_key, identify_token
+from veraz.identity.pipeline import remove_tenant as erase_tenant
+from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunk import CHUNKER
@@ -45,6 +50,7 @@ from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
@@ -53,8 +59,9 @@ from veraz.ops import store as ops_store
 from veraz.ops.health import checks
 from veraz.ops.show import show_document
 from veraz.providers.embedders.registry import open_embedder
+from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
-from veraz.providers.ports import Embedder, LanguageDetector
+from veraz.providers.ports import Embedder, KeySet, LanguageDetector
 from veraz.query.clean import clean_question
 from veraz.query.route import route
 from veraz.schema.apply import (
@@ -65,6 +72,8 @@ from veraz.schema.apply import (
     ensure_space,
     installed_version,
     latest_version,
+    lock_installation,
+    renew_runtime_password,
     replay_digest,
 )
 from veraz.search import store as search_store
@@ -101,6 +110,7 @@ class AsyncVeraz:
         self._model_progress = model_progress
         self._embedder = embedder
         self._detector: LanguageDetector | None = None
+        self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
 
@@ -113,20 +123,25 @@ class AsyncVeraz:
         report: Report | None = None,
         model_progress: ModelProgress | None = None,
         embedder: Embedder | None = None,
+        serving: bool = False,
     ) -> AsyncVeraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
-        upgraded on the way. `embedder` takes the place of the configured one. Raises DatabaseError when the server cannot be
-        reached, is too old, or needs `veraz init`."""
+        upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
+        cannot be reached, is too old, or needs `veraz init`."""
         config = config or load(flags={"database.url": database})
         say = report or (lambda _: None)
-        url = database or config.database.url
+        url = database or (config.database.runtime_url if serving else "") or config.database.url
         embedded = not url
         if embedded:
-            url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
+            server = EmbeddedServer(config.home_path)
+            url = await asyncio.to_thread(server.ensure_running, say)
+            if serving:
+                url = await cls._embedded_runtime_url(config, say, embedder, server)
         opened = await Database.open(url, max_size=config.database.pool_size)
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
-            await veraz._check_schema()
+            await (veraz._check_serving() if serving else veraz._check_schema())
         except BaseException:
             await veraz.close()
             raise
@@ -151,17 +166,26 @@ class AsyncVeraz:
         password = applied.runtime_password
         url = login_url(self._database.url, RUNTIME_ROLE, password) if password else None
         return Initialised(
-            applied.version, applied.migrations, applied.replayed, space, self.config.tenant, url
+            applied.version,
+            applied.migrations,
+            applied.replayed,
+            space,
+            self.config.tenant,
+            url,
+            applied.notes,
         )
 
     async def _install(self, *, renew: bool = False) -> tuple[Applied, str]:
+        check_slug(self.config.tenant)
         embedder = await self._open_embedder()
         async with self._database.administration() as connection:
             applied = await apply_schema(connection, renew_runtime_password=renew)
             await ensure_space(connection, embedder.space)
+        if self._embedded and applied.runtime_password:
+            EmbeddedServer(self.config.home_path).keep_runtime_password(applied.runtime_password)
         await self._database.refresh_capabilities()
         async with self._database.maintenance() as connection:
-            await ingest_store.create_tenant(connection, self.config.tenant)
+            await identities.add_tenant(connection, self.config.tenant)
         return applied, embedder.space.name
 
     async def _check_schema(self) -> None:
@@ -175,6 +199,26 @@ class AsyncVeraz:
             await self._install()
             # `veraz demo` may be what made it, in a tenant of its own
             await self.ensure_tenant(Config().tenant)
+
+    @classmethod
+    async def _embedded_runtime_url(
+        cls, config: Config, say: Report, embedder: Embedder | None, server: EmbeddedServer
+    ) -> str:
+        """The embedded server's own unprivileged login. Processes that start at once agree on one password."""
+        async with await cls.open(config=config, report=say, embedder=embedder) as administrator:
+            database = administrator._database
+            async with database.administration() as connection, connection.transaction():
+                await lock_installation(connection)
+                password = server.runtime_password()
+                if password is None:
+                    password = await renew_runtime_password(connection)
+                    server.keep_runtime_password(password)
+            return login_url(database.url, RUNTIME_ROLE, password)
+
+    async def _check_serving(self) -> None:
+        async with self._database.administration() as connection:
+            require_unprivileged(await read_rights(connection))
+        await self._installed()
 
     async def _installed(self) -> None:
         async with self._database.administration() as connection:
@@ -195,10 +239,24 @@ class AsyncVeraz:
             if found is None:
                 raise UsageError(
                     f"no tenant {self.config.tenant!r}, or it is disabled",
-                    fix=f"check --tenant and `veraz tenant list`, or make it with: veraz init --tenant {self.config.tenant}",
+                    fix=f"check --tenant and `veraz tenant list`, or make it with: veraz tenant add {self.config.tenant}",
                 )
-            self._identity = Identity(found, self.config.tenant, tuple(self.config.roles))
+            self._identity = Identity(*found, tuple(self.config.roles))
         return self._identity
+
+    async def authenticate(self, *, key: str | None = None, token: str | None = None) -> Identity:
+        """Who presents an API key or a bearer token, for `acting_as`. Roles come from the stored key, or from a token's claims
+        through the mapping of [auth]. Raises AccessDenied, which never repeats the credential; a malformed one reaches no
+        database."""
+        if (key is None) == (token is None):
+            raise UsageError("authenticate takes a key or a token", fix="give one of them")
+        if key is not None:
+            return await identify_key(self._database, key)
+        assert token is not None
+        settings = self.config.auth
+        if self._jwks is None and settings.jwks:
+            self._jwks = Jwks(settings.jwks)
+        return await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
 
     def acting_as(self, identity: Identity) -> AsyncVeraz:
         """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
@@ -206,6 +264,78 @@ class AsyncVeraz:
         other = copy(self)
         other._identity = identity
         return other
+
+    # --- keys and tenants: the administrator's
+
+    async def add_key(
+        self,
+        name: str,
+        *,
+        roles: Sequence[str],
+        expires: str = "365d",
+        may_write: bool = False,
+    ) -> NewKey:
+        """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
+        date, or `never`. The key itself is in this answer alone."""
+        kept, secret, name = check_roles(roles), make_key(), check_name(name)
+        expires_at = expiry(expires, datetime.now(UTC))
+        async with self._database.maintenance((await self.identity()).tenant_id) as connection:
+            info = await identities.add_key(
+                connection, secret, name=name, roles=kept, may_write=may_write, expires_at=expires_at
+            )
+        return NewKey(secret.text, info)
+
+    async def keys(self) -> tuple[ApiKey, ...]:
+        """The keys of the engine's tenant, revoked and expired ones too, newest first."""
+        async with self._database.maintenance((await self.identity()).tenant_id) as connection:
+            return await identities.keys(connection)
+
+    async def revoke_key(self, prefix: str) -> ApiKey:
+        """Refuses the key from the next request on. `prefix` may be the whole key. Raises UsageError where there is none."""
+        public = key_prefix(prefix)
+        async with self._database.maintenance((await self.identity()).tenant_id) as connection:
+            revoked = await identities.revoke_key(connection, public)
+        if revoked is None:
+            raise UsageError(f"no key {public} in tenant {self.config.tenant}", fix="see: veraz key list")
+        return revoked
+
+    async def tenants(self) -> tuple[Tenant, ...]:
+        """Every tenant, with what it holds."""
+        await self._installed()
+        async with self._database.maintenance() as connection:
+            return await identities.tenants(connection)
+
+    async def add_tenant(self, slug: str, *, name: str | None = None) -> Tenant:
+        """Makes a tenant. Raises UsageError when there is one of that slug."""
+        await self._installed()
+        async with self._database.maintenance() as connection:
+            made = await identities.add_tenant(connection, check_slug(slug), name)
+            (found,) = await identities.tenants(connection, slug)
+        if not made:
+            raise UsageError(f"tenant {slug!r} exists already", fix="see: veraz tenant list")
+        return found
+
+    async def disable_tenant(self, slug: str) -> Tenant:
+        """From the next transaction on nobody acts in it: no key, no token, no command, and no identity obtained before."""
+        return await self._set_disabled(slug, True)
+
+    async def enable_tenant(self, slug: str) -> Tenant:
+        """Takes the disabling back."""
+        return await self._set_disabled(slug, False)
+
+    async def _set_disabled(self, slug: str, disabled: bool) -> Tenant:
+        await self._installed()
+        async with self._database.maintenance() as connection:
+            if await identities.set_disabled(connection, slug, disabled) is None:
+                raise UsageError(f"no tenant {slug!r}", fix="see: veraz tenant list")
+            (found,) = await identities.tenants(connection, slug)
+        return found
+
+    async def remove_tenant(self, slug: str, *, progress: Callable[[int], None] | None = None) -> int:
+        """Disables the tenant and erases everything of it, for good: documents, vectors, traces, keys. Returns the number of
+        rows; `progress` is told how many are gone. Interrupted, it is run again."""
+        await self._installed()
+        return await erase_tenant(self._database, slug, progress)
 
     # --- ingest
 
@@ -541,11 +671,12 @@ class AsyncVeraz:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
         await self._installed()
         async with self._database.maintenance() as connection:
-            await ingest_store.create_tenant(connection, slug)
+            await identities.add_tenant(connection, check_slug(slug))
         async with self._database.authentication() as connection:
-            tenant_id = await identities.find_tenant(connection, slug)
-        assert tenant_id is not None
-        return Identity(tenant_id, slug, tuple(self.config.roles))
+            found = await identities.find_tenant(connection, slug)
+        if found is None:
+            raise AccessDenied(f"tenant {slug} is disabled", fix=f"veraz tenant enable {slug}")
+        return Identity(*found, tuple(self.config.roles))
 
     async def _ranked_query(
         self, identity: Identity, filters: Filters, mode: Mode, question: str
@@ -594,10 +725,11 @@ class AsyncVeraz:
 
     async def explain_trace(self, trace_id: str) -> Mapping[str, Any]:
         """The stored trace with the live text of what it cites, under the caller's own rights; or that it is gone."""
-        async with self._database.transaction(await self.identity()) as connection:
+        identity = await self.identity()
+        async with self._database.transaction(identity) as connection:
             found = await traces.find(connection, trace_id)
             live = await traces.live_quotes(connection, found)
-        return explained(found, live, self.config.tenant)
+        return explained(found, live, identity.tenant)
 
     # --- looking after it
 

@@ -5,7 +5,8 @@ A message names the item, says what was wrong, and ends with what to do. A refus
 
     VerazError
     ├── UsageError           exit 2   a flag, an argument or a filter that cannot be used
-    │   └── ConfigError               a key or value of veraz.toml or VERAZ_*
+    │   ├── ConfigError               a key or value of veraz.toml or VERAZ_*
+    │   └── AccessDenied              a credential that is not accepted, or may not do this
     ├── UnavailableError     exit 3   something that must be reached could not be
     │   ├── DatabaseError             the server, its version, its extensions, its schema
     │   └── ProviderError             an embedder, a reranker, a generator
@@ -35,6 +36,10 @@ class UsageError(VerazError):
 
 class ConfigError(UsageError):
     pass
+
+
+class AccessDenied(UsageError):
+    """Never repeats the credential."""
 
 
 class UnavailableError(VerazError):

@@ -15,6 +15,7 @@ from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
@@ -49,10 +50,12 @@ class Veraz:
         report: Report | None = None,
         model_progress: ModelProgress | None = None,
         embedder: Embedder | None = None,
+        serving: bool = False,
     ) -> Veraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
-        upgraded on the way. `embedder` takes the place of the configured one. Raises DatabaseError when the server cannot be
-        reached, is too old, or needs `veraz init`."""
+        upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
+        cannot be reached, is too old, or needs `veraz init`."""
         portal = Portal()
         try:
             return cls(
@@ -63,6 +66,7 @@ class Veraz:
                         report=report,
                         model_progress=model_progress,
                         embedder=embedder,
+                        serving=serving,
                     )
                 ),
                 portal,
@@ -100,6 +104,48 @@ class Veraz:
         """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
         tenant that does not exist or is disabled."""
         return self._portal.run(self._engine.identity())
+
+    def authenticate(self, *, key: str | None = None, token: str | None = None) -> Identity:
+        """Who presents an API key or a bearer token, for `acting_as`. Roles come from the stored key, or from a token's claims
+        through the mapping of [auth]. Raises AccessDenied, which never repeats the credential; a malformed one reaches no
+        database."""
+        return self._portal.run(self._engine.authenticate(key=key, token=token))
+
+    def add_key(
+        self, name: str, *, roles: Sequence[str], expires: str = "365d", may_write: bool = False
+    ) -> NewKey:
+        """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
+        date, or `never`. The key itself is in this answer alone."""
+        return self._portal.run(self._engine.add_key(name, roles=roles, expires=expires, may_write=may_write))
+
+    def keys(self) -> tuple[ApiKey, ...]:
+        """The keys of the engine's tenant, revoked and expired ones too, newest first."""
+        return self._portal.run(self._engine.keys())
+
+    def revoke_key(self, prefix: str) -> ApiKey:
+        """Refuses the key from the next request on. `prefix` may be the whole key. Raises UsageError where there is none."""
+        return self._portal.run(self._engine.revoke_key(prefix))
+
+    def tenants(self) -> tuple[Tenant, ...]:
+        """Every tenant, with what it holds."""
+        return self._portal.run(self._engine.tenants())
+
+    def add_tenant(self, slug: str, *, name: str | None = None) -> Tenant:
+        """Makes a tenant. Raises UsageError when there is one of that slug."""
+        return self._portal.run(self._engine.add_tenant(slug, name=name))
+
+    def disable_tenant(self, slug: str) -> Tenant:
+        """From the next transaction on nobody acts in it: no key, no token, no command, and no identity obtained before."""
+        return self._portal.run(self._engine.disable_tenant(slug))
+
+    def enable_tenant(self, slug: str) -> Tenant:
+        """Takes the disabling back."""
+        return self._portal.run(self._engine.enable_tenant(slug))
+
+    def remove_tenant(self, slug: str, *, progress: Callable[[int], None] | None = None) -> int:
+        """Disables the tenant and erases everything of it, for good: documents, vectors, traces, keys. Returns the number of
+        rows; `progress` is told how many are gone. Interrupted, it is run again."""
+        return self._portal.run(self._engine.remove_tenant(slug, progress=progress))
 
     def ingest(
         self,

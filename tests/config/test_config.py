@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.project.repository import ROOT, blocks
 
 from veraz.config import SECTIONS, Config, load, variables
 from veraz.errors import ConfigError
@@ -58,7 +59,14 @@ def test_every_listed_variable_is_accepted() -> None:
     assert {f"VERAZ_{s}_{k}".upper() for s, c in SECTIONS.items() for k in c.__struct_fields__} <= set(
         variables()
     )
-    values = {"VERAZ_EMBEDDER_OPTIONS": "{}", "VERAZ_SEARCH_FUSION": "rrf", "VERAZ_INGEST_CHUNK_TOKENS": "64"}
+    values = {
+        "VERAZ_EMBEDDER_OPTIONS": "{}",
+        "VERAZ_SEARCH_FUSION": "rrf",
+        "VERAZ_INGEST_CHUNK_TOKENS": "64",
+        "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
+        "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
+        "VERAZ_AUTH_SECRET_ENV": "",  # beside jwks it is refused
+    }
     load(environ={name: values.get(name, "1") for name in variables()})
 
 
@@ -136,3 +144,30 @@ def test_configuration_is_frozen() -> None:
 def test_every_section_explains_its_keys(section: type[msgspec.Struct]) -> None:
     undocumented = {name for name in section.__struct_fields__ if f"`{name}`" not in (section.__doc__ or "")}
     assert undocumented == set()
+
+
+def test_the_documented_mapping_of_tokens_is_one(tmp_path: Path) -> None:
+    (shown,) = blocks(ROOT / "docs/how-to/keys-and-tokens.md", "toml")
+    auth = load(write(tmp_path, shown), {}).auth
+    assert auth.enabled
+    assert auth.roles["editor"] == ("clinical", "drafts")
+    assert auth.write_roles == ("editor",)
+
+
+def test_a_mapping_in_a_variable_is_json_and_its_lists_are_lists() -> None:
+    environ = {
+        "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
+        "VERAZ_AUTH_DEFAULT_ROLES": "public, staff",
+        "VERAZ_AUTH_PASS_ROLES": "true",
+    }
+    auth = load(environ=environ).auth
+    assert (auth.roles, auth.default_roles, auth.pass_roles) == (
+        {"nurse": ("clinical",)},
+        ("public", "staff"),
+        True,
+    )
+    assert "VERAZ_AUTH_ROLES: not valid JSON" in refused(environ={"VERAZ_AUTH_ROLES": "nurse"}).what
+    assert (
+        "VERAZ_AUTH_ALGORITHMS: algorithms names none"
+        in refused(environ={"VERAZ_AUTH_ALGORITHMS": "none"}).what
+    )

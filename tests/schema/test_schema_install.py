@@ -108,7 +108,7 @@ async def test_an_unprivileged_login_is_told_to_use_an_administrator(empty_datab
     try:
         with pytest.raises(
             DatabaseError,
-            match=r"may not create[\s\S]*fix: run `veraz init` with the URL of an administrator",
+            match=r"may not make or use the roles[\s\S]*fix: run `veraz init` with the URL of an administrator",
         ):
             await init(url)
     finally:

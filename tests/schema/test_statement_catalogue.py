@@ -17,14 +17,21 @@ from veraz.engine import AsyncVeraz
 
 STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
-    "ingest/create_tenant",
+    "identity/add_key",
+    "identity/add_tenant",
+    "identity/delete_tenant",
+    "identity/erase_rows",
+    "identity/keys",
+    "identity/revoke_key",
+    "identity/set_disabled",
+    "identity/tenants",
     "ops/counts",
     "ops/dead_rows",
     "ops/invalid_indexes",
     "ops/lexical_state",
     "ops/spaces",
 }
-ADMINISTRATOR = {"db/act_as", "db/capabilities"}
+ADMINISTRATOR = {"db/act_as", "db/capabilities", "db/rights"}
 SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 

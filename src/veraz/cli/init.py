@@ -7,7 +7,7 @@ import click
 from veraz.cli import interrupt
 from veraz.cli.options import verb
 from veraz.cli.output import emit
-from veraz.cli.render.console import console, show_pairs
+from veraz.cli.render.console import console, show_pairs, text
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 
@@ -43,6 +43,8 @@ def command(state: State, renew_runtime_login: bool) -> None:
             ("tenant", made.tenant),
         ],
     )
+    for note in made.notes:
+        out.print(text(f"note: {note}"), soft_wrap=True)
     if made.runtime_url:
         out.print("\nThe login that serves requests, shown this once (VERAZ_RUNTIME_URL):", style="bold")
         out.print(made.runtime_url, soft_wrap=True)

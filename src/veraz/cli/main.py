@@ -27,6 +27,8 @@ VERBS = {
     "why": "Explain a search or an answer from its stored trace alone.",
     "eval": "Measure retrieval on judged queries.",
     "index": "Look after the lexical index.",
+    "tenant": "Tenants: list, add, disable, enable, remove.",
+    "key": "API keys: add, list, revoke.",
     "demo": "Answer four questions from a small bundled corpus.",
 }
 """Verb to the line that `veraz --help` shows for it: reading that list must not import a verb."""

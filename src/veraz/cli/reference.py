@@ -52,7 +52,8 @@ SHAPES = """\
 
 `[…]` is a list, `{…}` an object; dates are ISO 8601, ids strings, scores finite and higher is better. `start` and `end` are
 Unicode code point offsets into the revision's text. `eval run` with several modes prints `{"runs": [run, …]}`; `demo` prints
-`{"ingest", "questions": [{"shows", "expected", "question", "answer"}]}`. Fields may be added, not removed.
+`{"ingest", "questions": [{"shows", "expected", "question", "answer"}]}`; `tenant list` prints `{"tenants": [tenant, …]}`,
+`key list` `{"keys": [info, …]}`, `key revoke` an `info`. Fields may be added, not removed.
 """
 
 CONFIGURATION = """\
@@ -62,7 +63,7 @@ CONFIGURATION = """\
 
 A key is set in `veraz.toml` (`--config FILE`, else `$VERAZ_CONFIG`, else `veraz.toml` in the working directory), by its
 environment variable over that, or by a flag over both. Unknown keys and variables are errors. An empty variable counts as
-unset. `VERAZ_EMBEDDER_OPTIONS` takes a JSON object; lists take `a,b`. `VERAZ_RUNTIME_URL` is short for
+unset. `VERAZ_EMBEDDER_OPTIONS` and `VERAZ_AUTH_ROLES` take a JSON object; lists take `a,b`. `VERAZ_RUNTIME_URL` is short for
 `VERAZ_DATABASE_RUNTIME_URL`; `VERAZ_DEBUG=1` shows tracebacks.
 """
 

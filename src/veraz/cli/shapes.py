@@ -14,6 +14,7 @@ def shapes() -> dict[str, type]:
     from veraz.nouns.corpus import IngestReport
     from veraz.nouns.evaluation import EvalReport
     from veraz.nouns.evidence import SearchResult
+    from veraz.nouns.identity import NewKey, Tenant
     from veraz.nouns.shown import Shown
     from veraz.nouns.status import Initialised, Status
 
@@ -25,6 +26,8 @@ def shapes() -> dict[str, type]:
         "search": SearchResult,
         "ask": Answer,
         "eval run": EvalReport,
+        "tenant add": Tenant,
+        "key add": NewKey,
     }
 
 

@@ -15,7 +15,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from veraz.db.capabilities import Capabilities, read_capabilities, require
 from veraz.db.statements import statement
-from veraz.errors import DatabaseError
+from veraz.errors import AccessDenied, DatabaseError
 from veraz.nouns.corpus import Identity
 
 RUNTIME_ROLE = "veraz_app"
@@ -23,6 +23,8 @@ OPS_ROLE = "veraz_ops"
 SERVER_IS_WELL = ("40", "54")
 """SQLSTATE classes that say nothing against the server: deadlocks and serialization failures (the transaction may be run
 again), and program limits (a value too large for an index)."""
+TENANT_DISABLED = "VZ001"
+"""What the database raises as a transaction begins in a tenant that is disabled or gone."""
 Connection = AsyncConnection[Any]
 
 
@@ -73,7 +75,13 @@ class Database:
         self, identity: Identity, mode: Literal["read", "write"] = "read"
     ) -> AsyncIterator[Connection]:
         """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible; in mode "read"
-        all statements see one snapshot, so that arms and hits never mix two revisions of a document."""
+        all statements see one snapshot, so that arms and hits never mix two revisions of a document. Raises AccessDenied for a
+        credential that may not write, and for a tenant that is disabled or gone."""
+        if mode == "write" and not identity.may_write:
+            raise AccessDenied(
+                f"{identity.subject or 'this credential'} may not write in tenant {identity.tenant}",
+                fix="use a key made with --write, or a token whose role is one of [auth] write_roles",
+            )
         acting = {
             "role": RUNTIME_ROLE,
             "tenant_id": str(identity.tenant_id),
@@ -129,7 +137,7 @@ class Database:
                     IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
                 )
                 async with connection.transaction():
-                    await connection.execute(statement("db", "act_as"), acting)
+                    await self._act(connection, acting)
                     yield connection
         except PoolTimeout as error:
             raise unreachable(self.url, error) from error
@@ -137,6 +145,18 @@ class Database:
             if (error.sqlstate or "").startswith(SERVER_IS_WELL):
                 raise
             raise lost(self.url, error) from error
+
+    async def _act(self, connection: Connection, acting: dict[str, str]) -> None:
+        try:
+            await connection.execute(statement("db", "act_as"), acting)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise not_permitted(self.url, acting["role"], error) from error
+        except psycopg.DatabaseError as error:
+            if error.sqlstate != TENANT_DISABLED:
+                raise
+            raise AccessDenied(
+                "the tenant is disabled, or was removed", fix="ask its administrator: veraz tenant list"
+            ) from error
 
 
 NO_CONNECTION_STRING = "(not a connection string)"
@@ -198,6 +218,19 @@ def lost(url: str, error: Exception) -> DatabaseError:
     return DatabaseError(
         f"PostgreSQL at {redact(url)} stopped the work: {reason}",
         fix=f"{first}, then run the command again: what was committed is kept",
+    )
+
+
+def not_permitted(url: str, role: str, error: Exception) -> DatabaseError:
+    reason = str(error).strip().splitlines()[0]
+    if role == OPS_ROLE:
+        return DatabaseError(
+            f"this is the administrator's work, and the login of {redact(url)} may not do it: {reason}",
+            fix="use the administrator's URL: --database or VERAZ_DATABASE_URL",
+        )
+    return DatabaseError(
+        f"the login of {redact(url)} may not act as {role}: {reason}",
+        fix=f"use the login that `veraz init` printed, or have its administrator run: GRANT {role} TO the login",
     )
 
 

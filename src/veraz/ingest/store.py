@@ -84,10 +84,6 @@ def chunk_key(revision_id: UUID, ord: int) -> UUID:
     return uuid.uuid5(revision_id, f"chunk/{ord}")
 
 
-async def create_tenant(connection: Connection, slug: str) -> None:
-    await connection.execute(statement("ingest", "create_tenant"), {"slug": slug})
-
-
 async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceSettings) -> StoredSource:
     parameters = {
         "source_id": source_key(tenant_id, source.slug),

@@ -58,7 +58,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """`runtime_url` is given when this run made the unprivileged login: keep it, it is not stored on another server."""
+    """`runtime_url` is given when this run made the unprivileged login: keep it, it is not stored on another server. `notes`
+    say what this login could not do."""
 
     schema_version: int
     migrations: tuple[str, ...]
@@ -66,3 +67,4 @@ class Initialised:
     space: str
     tenant: str
     runtime_url: str | None
+    notes: tuple[str, ...] = ()

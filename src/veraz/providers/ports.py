@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, SpaceSpec, TextKind
 
@@ -34,4 +34,12 @@ class Parser(Protocol):
 class LanguageDetector(Protocol):
     def detect(self, text: str) -> str | None:
         """ISO 639-1 code of the language, or None where the text is too short or too mixed to tell."""
+        ...
+
+
+class KeySet(Protocol):
+    """The public keys of a token issuer."""
+
+    async def key(self, kid: str) -> Mapping[str, Any] | None:
+        """The JSON Web Key of that id; None where the issuer has none. Raises ProviderError when it cannot be asked."""
         ...

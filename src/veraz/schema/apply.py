@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, LiteralString, cast
@@ -11,12 +12,12 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg import AsyncConnection, sql
 
-from veraz.db.capabilities import EXTENSIONS, read_capabilities, require
+from veraz.db.capabilities import EXTENSIONS, Capabilities, read_capabilities, require
 from veraz.db.statements import embedding_table, statement
 from veraz.errors import DatabaseError
 from veraz.nouns.corpus import SpaceSpec
 
-OWNER, APP, OPS, AUTH = "veraz_owner", "veraz_app", "veraz_ops", "veraz_auth"
+OWNER, APP, OPS, AUTH = ROLES = ("veraz_owner", "veraz_app", "veraz_ops", "veraz_auth")
 _LOCK = 0x7665_7261_7A00
 _BULKY = ("document", "revision", "section", "chunk", "chunk_lexical", "posting")
 _OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
@@ -35,12 +36,14 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """`runtime_password` is set only when this run created the runtime login or was asked to renew it."""
+    """`runtime_password` is set only when this run created the runtime login or was asked to renew it. `notes` say what could
+    not be done, and who can."""
 
     version: int
     migrations: tuple[str, ...]
     replayed: bool
     runtime_password: str | None
+    notes: tuple[str, ...] = ()
 
 
 def scripts(folder: str) -> tuple[Script, ...]:
@@ -68,13 +71,21 @@ async def installed_version(connection: AsyncConnection[Any]) -> tuple[int, str]
     return (row[0], row[1] or "") if row else None
 
 
+async def lock_installation(connection: AsyncConnection[Any]) -> None:
+    """Until the transaction ends, nobody else installs, upgrades or sets the runtime login's password."""
+    await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+
+
 async def apply_schema(connection: AsyncConnection[Any], *, renew_runtime_password: bool = False) -> Applied:
-    """Runs as an administrator. Raises DatabaseError for a server that cannot serve, or a schema of a newer Veraz."""
+    """Runs as an administrator, who need not be a superuser. Raises DatabaseError for a server that cannot serve, for a login
+    that may not install, or a schema of a newer Veraz."""
     try:
         async with connection.transaction():
-            await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+            await lock_installation(connection)
             await connection.execute("set local client_min_messages = warning")
-            require(await read_capabilities(connection))
+            capabilities = await read_capabilities(connection)
+            require(capabilities)
+            fresh = not await _has_schema(connection)
             password = await _ensure_roles(connection, renew=renew_runtime_password)
             schema = await _ensure_extensions(connection)
             await _ensure_schema(connection, schema)
@@ -83,36 +94,77 @@ async def apply_schema(connection: AsyncConnection[Any], *, renew_runtime_passwo
     except psycopg.errors.InsufficientPrivilege as error:
         raise DatabaseError(
             f"this login may not create what Veraz needs: {str(error).splitlines()[0]}",
-            fix="run `veraz init` with the URL of an administrator (it must hold CREATEROLE and CREATE)",
+            fix="run `veraz init` with the URL of an administrator (it must hold CREATEROLE, and CREATE on the database)",
         ) from error
-    return Applied(latest_version(), tuple(done), replayed, password)
+    notes = tuple(_notes(capabilities, login_unknown=fresh and password is None))
+    return Applied(latest_version(), tuple(done), replayed, password, notes)
+
+
+def _notes(capabilities: Capabilities, *, login_unknown: bool) -> Iterator[str]:
+    if login_unknown:
+        yield (
+            f"the login {APP} was there already, so its password is not known here; if nobody kept its URL, "
+            "veraz init --renew-runtime-login gives it another, for every database of the server"
+        )
+    for extension in capabilities.extensions:
+        if extension.installed and extension.available and extension.installed != extension.available:
+            yield (
+                f"{extension.name} {extension.installed} is installed and the server has {extension.available}; "
+                f"its owner may run: ALTER EXTENSION {extension.name} UPDATE"
+            )
 
 
 async def _ensure_roles(connection: AsyncConnection[Any], *, renew: bool) -> str | None:
-    """Roles belong to the whole server; another database's Veraz may have made them already."""
-    rows = await (
-        await connection.execute(
-            "select rolname from pg_roles where rolname = any(%s)", [[OWNER, APP, OPS, AUTH]]
-        )
-    ).fetchall()
-    present = {row[0] for row in rows}
-    for role in (OWNER, OPS, AUTH):
-        if role not in present:
-            await _create_role(connection, sql.SQL("create role {} nologin").format(sql.Identifier(role)))
-    password = None
-    if APP not in present:
-        await _create_role(connection, sql.SQL("create role {} login noinherit").format(sql.Identifier(APP)))
-    if APP not in present or renew:
-        password = secrets.token_urlsafe(24)
-        await connection.execute(
-            sql.SQL("alter role {} password {}").format(sql.Identifier(APP), verifier(connection, password))
-        )
-    row = await (await connection.execute(statement("schema", "is_superuser"))).fetchone()
-    if not (row and row[0]):
-        option = sql.SQL(" with set true" if connection.info.server_version >= 160000 else "")
-        roles = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS, AUTH)))
-        await connection.execute(sql.SQL("grant {} to current_user{}").format(roles, option))
+    """Roles belong to the whole server; another database's Veraz, or a superuser, may have made them already. Returns the runtime
+    login's password when it was set."""
+    made = [row[0] for row in await _role_states(connection)]
+    try:
+        for role in (r for r in ROLES if r not in made):
+            kind = sql.SQL("login noinherit" if role == APP else "nologin")
+            await _create_role(connection, sql.SQL("create role {} {}").format(sql.Identifier(role), kind))
+        for role, usable in await _role_states(connection):
+            if not usable:
+                await connection.execute(_membership(connection, role))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise _roles_refused(connection.info.user, made, error) from error
+    return await renew_runtime_password(connection) if renew or APP not in made else None
+
+
+async def renew_runtime_password(connection: AsyncConnection[Any]) -> str:
+    """Gives the runtime login a new password. The server is told its verifier only."""
+    password = secrets.token_urlsafe(24)
+    command = sql.SQL("alter role {} password {}").format(sql.Identifier(APP), verifier(connection, password))
+    try:
+        await connection.execute(command)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseError(
+            f"this login may not change the password of {APP}: {str(error).splitlines()[0]}",
+            fix=f"have the administrator who made it run, in psql: \\password {APP}",
+        ) from error
     return password
+
+
+async def _role_states(connection: AsyncConnection[Any]) -> list[tuple[str, bool]]:
+    """Those of the four roles that exist, and whether this login can already act as each."""
+    statement_ = statement("schema", "role_states")
+    power = "member" if connection.info.server_version < 160000 else "set"
+    return await (await connection.execute(statement_, {"roles": list(ROLES), "power": power})).fetchall()
+
+
+def _membership(connection: AsyncConnection[Any], role: str) -> sql.Composed:
+    option = sql.SQL(" with set true, inherit true" if connection.info.server_version >= 160000 else "")
+    return sql.SQL("grant {} to current_user{}").format(sql.Identifier(role), option)
+
+
+def _roles_refused(login: str, made: Sequence[str], error: Exception) -> DatabaseError:
+    missing = [r for r in ROLES if r not in made]
+    commands = [f"CREATE ROLE {role} {'LOGIN NOINHERIT' if role == APP else 'NOLOGIN'}" for role in missing]
+    commands.append(f'GRANT {", ".join(ROLES)} TO "{login}"')
+    return DatabaseError(
+        f"this login may not make or use the roles that Veraz needs: {str(error).splitlines()[0]}",
+        fix="run `veraz init` with the URL of an administrator who holds CREATEROLE, or have one run: "
+        + "; ".join(commands),
+    )
 
 
 def verifier(connection: AsyncConnection[Any], password: str) -> sql.Literal:
@@ -132,7 +184,15 @@ async def _create_role(connection: AsyncConnection[Any], command: sql.Composed) 
 async def _ensure_extensions(connection: AsyncConnection[Any]) -> str:
     """Returns the schema that holds the extensions' types; all three must share one."""
     for name in EXTENSIONS:
-        await connection.execute(sql.SQL("create extension if not exists {}").format(sql.Identifier(name)))
+        try:
+            await connection.execute(
+                sql.SQL("create extension if not exists {}").format(sql.Identifier(name))
+            )
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise DatabaseError(
+                f"this login may not install the extension {name}",
+                fix=f"have a superuser, or the console of the managed service, run in this database: CREATE EXTENSION {name}",
+            ) from error
     rows = await (
         await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
     ).fetchall()
@@ -144,17 +204,47 @@ async def _ensure_extensions(connection: AsyncConnection[Any]) -> str:
     return str(rows[0][0])
 
 
+async def _has_schema(connection: AsyncConnection[Any]) -> bool:
+    row = await (await connection.execute("select to_regnamespace('veraz') is not null")).fetchone()
+    return bool(row and row[0])
+
+
 async def _ensure_schema(connection: AsyncConnection[Any], extension_schema: str) -> None:
-    await connection.execute(
-        sql.SQL("create schema if not exists veraz authorization {}").format(sql.Identifier(OWNER))
+    if not await _has_schema(connection):  # `if not exists` asks for the right to create one all the same
+        await connection.execute(
+            sql.SQL("create schema veraz authorization {}").format(sql.Identifier(OWNER))
+        )
+    await _ensure_usage(connection, extension_schema)
+
+
+async def _ensure_usage(connection: AsyncConnection[Any], extension_schema: str) -> None:
+    """That the four roles may use the schema of the extensions, which a managed service may own."""
+    command = sql.SQL("grant usage on schema {} to {}").format(
+        sql.Identifier(extension_schema), sql.SQL(", ").join(map(sql.Identifier, ROLES))
     )
-    grantees = sql.SQL(", ").join(map(sql.Identifier, (OWNER, APP, OPS, AUTH)))
-    await connection.execute(
-        sql.SQL("grant usage on schema {} to {}").format(sql.Identifier(extension_schema), grantees)
-    )
+    try:
+        async with connection.transaction():
+            if await _without_usage(connection, extension_schema):
+                await connection.execute(command)  # without the right to grant it, an error or a mere warning
+            missing = await _without_usage(connection, extension_schema)
+    except psycopg.errors.InsufficientPrivilege:
+        missing = True
+    if missing:
+        raise DatabaseError(
+            f"this login may not let Veraz use the schema {extension_schema}, where the extensions are",
+            fix="have its owner run: GRANT USAGE ON SCHEMA "
+            f'{extension_schema} TO "{connection.info.user}" WITH GRANT OPTION',
+        )
+
+
+async def _without_usage(connection: AsyncConnection[Any], extension_schema: str) -> bool:
+    parameters = {"roles": list(ROLES), "schema": extension_schema}
+    cursor = await connection.execute(statement("schema", "without_usage"), parameters)
+    return bool(await cursor.fetchall())
 
 
 async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> list[str]:
+    await _as_owner(connection, extension_schema)
     state = await installed_version(connection)
     present = state[0] if state else -1
     if present > latest_version():
@@ -163,7 +253,6 @@ async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> l
             fix="upgrade: pip install --upgrade veraz",
         )
     done = []
-    await _as_owner(connection, extension_schema)
     for script in scripts("migrations"):
         if script.number > present:
             await connection.execute(_command(script, extension_schema))
@@ -177,10 +266,11 @@ async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> l
 
 
 async def _replay(connection: AsyncConnection[Any], extension_schema: str, *, force: bool) -> bool:
+    await _as_owner(connection, extension_schema)
     state = await installed_version(connection)
     if not force and state and state[1] == replay_digest():
+        await connection.execute("reset role")
         return False
-    await _as_owner(connection, extension_schema)
     for script in scripts("replay"):
         if script.name.endswith("_authenticate.sql"):
             await _as_authenticator(connection, _command(script, extension_schema))
@@ -220,7 +310,7 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
     This is the one place that writes data-definition statements for a space: a table cannot be a parameter.
     """
     async with connection.transaction():
-        await connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+        await lock_installation(connection)
         schemas = await (
             await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
         ).fetchall()

@@ -4,6 +4,7 @@
         start.lock              held by whoever starts, stops or creates the server
         run.lock                held by the server itself, as long as one of its processes lives
         password  port          the superuser's password (0600) and the port, chosen once
+        runtime_password        that of the login which serves (0600)
         server.conf  hba.conf   written anew at each start
         postgresql-18.1.0-…/    the unpacked binaries
         data/  log/             owned by the system user that runs the server, mode 0700
@@ -70,6 +71,10 @@ class Layout:
     @property
     def password(self) -> Path:
         return self.base / "password"
+
+    @property
+    def runtime_password(self) -> Path:
+        return self.base / "runtime_password"
 
     @property
     def port(self) -> Path:

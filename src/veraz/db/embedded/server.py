@@ -97,6 +97,20 @@ class EmbeddedServer:
             )
         return found
 
+    def runtime_password(self) -> str | None:
+        """The password of the unprivileged login that serves; None before one was kept here."""
+        layout = find_layout(self.home)
+        try:
+            return layout.runtime_password.read_text(encoding="utf-8").strip() or None if layout else None
+        except FileNotFoundError:
+            return None
+
+    def keep_runtime_password(self, password: str) -> None:
+        """In a file of mode 0600, beside the superuser's. The server must exist."""
+        layout = find_layout(self.home)
+        assert layout is not None
+        layout.write(layout.runtime_password, f"{password}\n", mode=0o600)
+
     def logs(self, lines: int = 100) -> str:
         """The last lines of the server's log, oldest first; empty when it was never started."""
         with _explained(self.home):

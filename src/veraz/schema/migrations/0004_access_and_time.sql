@@ -7,7 +7,6 @@ comment on column veraz.tenant.disabled_at is 'set: no key or token of this tena
 alter table veraz.api_key
     add column name text not null default '',
     add column may_write boolean not null default false,
-    add foreign key (tenant_id) references veraz.tenant,
     add check (cardinality(roles) > 0),
     add check (expires_at is null or expires_at > created_at);
 create unique index api_key_prefix on veraz.api_key (prefix);

@@ -26,3 +26,13 @@ return (owner is not null and owner = any (veraz.current_roles()))
 
 comment on function veraz.may_read(text[], text, text, timestamptz, timestamptz) is
     'labels by the document''s rule inside its time window; the owner''s label always';
+
+-- Every transaction of a tenant calls it as it begins, so that disabling one counts from the next transaction on, also for those who
+-- identified themselves before. SQLSTATE VZ001 is known to db/session.py.
+create or replace function veraz.refuse_disabled(of_tenant uuid) returns void
+language plpgsql volatile as $$
+begin
+    if not exists (select from veraz.tenant where tenant_id = of_tenant and disabled_at is null) then
+        raise exception 'the tenant is disabled, or was removed' using errcode = 'VZ001';
+    end if;
+end $$;

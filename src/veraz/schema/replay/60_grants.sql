@@ -14,6 +14,7 @@ begin
         execute format('grant execute on function %s to veraz_app, veraz_ops', f);
     end loop;
 end $$;
+revoke execute on function veraz.erase_rows(uuid, integer) from veraz_app;
 
 grant select on all tables in schema veraz to veraz_ops;
 grant insert, update, delete on all tables in schema veraz to veraz_ops;

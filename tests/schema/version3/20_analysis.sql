@@ -1,0 +1,125 @@
+-- Analysis: one function for documents and questions alike.
+
+-- Text as the parser should see it. Joined words come apart (the parser would keep "and/or" and "end.Next" as one file or
+-- host name, and count a hyphenated word three times), a hyphen before a digit is no sign, superscripts stay distinct from digits, invisible characters vanish.
+create or replace function veraz.searchable(body text) returns text
+language plpgsql immutable parallel safe strict as $$
+begin
+    if octet_length(body) <> length(body) then
+        body := normalize(body, nfc);
+        body := regexp_replace(body, '[\u00ad\u200b\u200c\u200d\u2060\ufeff]', '', 'g');
+        body := translate(body, '’‘ʼ‐‑‒–—−', '''''''------');
+        body := regexp_replace(body, '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
+        body := translate(body, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉', '01234567890123456789');
+        body := regexp_replace(body, '([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af])', ' \1 ', 'g');
+    end if;
+    body := regexp_replace(body, '([[:alpha:]])[.]([[:alpha:]])', '\1. \2', 'g');
+    return regexp_replace(translate(body, '/\<>&_', '      '), '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
+end $$;
+
+-- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021, 120/80, 10^5, 2,5 = 2.5.
+create or replace function veraz.identifiers(body text) returns text[]
+language plpgsql immutable parallel safe strict as $$
+declare
+    folded text;
+    found  text[];
+begin
+    if body !~ '[0-9⁰¹²³⁴⁵⁶⁷⁸⁹]' then
+        return '{}';
+    end if;
+    folded := regexp_replace(normalize(body, nfc), '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
+    folded := translate(folded, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–−', '01234567890123456789-----');
+    select array_agg(distinct lexeme) into found from (
+        select regexp_replace(lower(m[1]), '[-_/.:]', '', 'g') as lexeme
+          from regexp_matches(folded, '([[:alnum:]]+(?:[-_/.:][[:alnum:]]+)+)', 'g') m
+         where m[1] ~ '[0-9]' and m[1] ~ '[[:alpha:]]'
+        union all
+        select lower(m[1] || m[2]) from regexp_matches(folded, '\y([A-Z]{1,3}) ([0-9]{2,})\y', 'g') m
+        union all
+        select m[1] from regexp_matches(folded, '\y([0-9]+[/^][0-9]+)\y', 'g') m
+        union all
+        select v from regexp_matches(folded, '\y([0-9]+),([0-9]+)\y', 'g') m,
+             unnest(array[m[1] || '.' || m[2], case when length(m[2]) = 3 then m[1] || m[2] end]) v
+    ) spelling where length(lexeme) between 2 and 100;
+    return coalesce(found, '{}');
+end $$;
+
+-- lexemes with positions, as tsvector text, so that one value carries term frequencies and phrase positions.
+create or replace function veraz.quote_lexeme(lexeme text) returns text
+language sql immutable parallel safe strict
+return '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''';
+
+-- The lexemes of a text under an analyser. Stop words go first; then each word gives unaccent(stem(word)) and
+-- stem(unaccent(word)), at the same position; identifiers follow without positions.
+create or replace function veraz.analyse(analyser text, body text) returns tsvector
+language plpgsql stable parallel safe strict as $$
+declare
+    source text := veraz.searchable(body);
+    base   tsvector := to_tsvector(('veraz.lex_' || analyser)::regconfig, source);
+    extra  text[] := veraz.identifiers(body);
+begin
+    if octet_length(source) <> length(source) then
+        select coalesce(string_agg(veraz.quote_lexeme(lexeme) || ':' || places, ' '), '')::tsvector into base
+          from (select lexeme, string_agg(distinct place::text, ',') as places
+                  from (select @extschema@.unaccent(lexeme) as lexeme, place
+                          from unnest(base) as b, unnest(b.positions) as place
+                        union
+                        select f.lexeme, place
+                          from unnest(to_tsvector(('veraz.fold_' || analyser)::regconfig, source)) as f, unnest(f.positions) as place
+                         where place in (select unnest(positions) from unnest(base))) spelled
+                 where lexeme <> ''
+                 group by lexeme) word;
+    end if;
+    if cardinality(extra) > 0 then
+        base := base || array_to_tsvector(array(select e from unnest(extra) e where not tsvector_to_array(base) @> array[e]));
+    end if;
+    return base;
+end $$;
+
+create or replace function veraz.term(lexeme text) returns bigint
+language sql immutable parallel safe strict
+return hashtextextended(lexeme, 0);
+
+-- sparsevec holds dimensions up to 10^9; two terms of one question meet in one dimension about once in 10^9 / terms^2.
+create or replace function veraz.dimension(term bigint) returns integer
+language sql immutable parallel safe strict
+return (1 + (term & 9223372036854775807) % 1000000000)::integer;
+
+-- BM25's document side, tf (k1 + 1) / (tf + k1 (1 - b + b length / reference)), k1 = 1.5, b = 0.75.
+-- Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009, eq. 3.15.
+create or replace function veraz.saturation(tf integer, length integer, reference_length real) returns double precision
+language sql immutable parallel safe strict
+return tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * length::double precision / reference_length::double precision));
+
+-- The number of tokens that BM25 counts as a text's length: words that survive the stop list.
+create or replace function veraz.token_length(tsv tsvector) returns integer
+language sql immutable parallel safe strict
+return (select count(distinct place)::integer from unnest(tsv) t, unnest(t.positions) place);
+
+create or replace function veraz.document_vector(tsv tsvector, length integer, reference_length real)
+returns @extschema@.sparsevec language sql immutable parallel safe strict
+return (
+    select ('{' || coalesce(string_agg(dimension || ':' || weight, ',' order by dimension), '') || '}/1000000000')::@extschema@.sparsevec
+      from (select veraz.dimension(veraz.term(t.lexeme)) as dimension,
+                   sum(veraz.saturation(coalesce(cardinality(t.positions), 1), length, reference_length)) as weight
+              from unnest(tsv) t group by 1) w
+);
+
+-- The question's terms under every analyser that the tenant's corpus uses. `lang` decides the stop words; a word that gives
+-- two lexemes shares its weight between them; a word said twice weighs twice.
+create or replace function veraz.query_terms(question text, lang text)
+returns table (analyser text, term bigint, lexeme text, weight double precision)
+language sql stable parallel safe as $$
+    with kept as materialized (
+        select place from unnest(to_tsvector(('veraz.lex_' || lang)::regconfig, veraz.searchable(question))) w, unnest(w.positions) place
+    ), word as (
+        select e.analyser, w.lexeme, place
+          from veraz.lexical_epoch e, unnest(veraz.analyse(e.analyser, question)) w left join lateral unnest(w.positions) place on true
+         where e.tenant_id = veraz.current_tenant()
+           and (place is null or place in (select k.place from kept k))
+    )
+    select analyser, veraz.term(lexeme), lexeme,
+           sum(1.0 / case when place is null then 1 else variants end)
+      from (select *, count(*) over (partition by word.analyser, place) as variants from word) v
+     group by 1, 2, 3
+$$;

@@ -1,0 +1,36 @@
+-- Row-level security. Tables that hold content check tenant and access labels; index tables check the tenant, and the arms
+-- join document. FORCE makes the owner subject to it as well; veraz_ops has explicit policies of its own.
+
+do $$
+declare
+    t text;
+begin
+    for t in select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+              where c.relnamespace = 'veraz'::regnamespace and c.relkind in ('r', 'p') loop
+        execute format('alter table veraz.%I enable row level security, force row level security', t);
+        execute format('drop policy if exists tenant_isolation on veraz.%I', t);
+        execute format('create policy tenant_isolation on veraz.%I to veraz_app using (tenant_id = veraz.current_tenant()) with check (tenant_id = veraz.current_tenant())', t);
+        execute format('drop policy if exists maintenance on veraz.%I', t);
+        execute format('create policy maintenance on veraz.%I to veraz_ops using (true) with check (true)', t);
+    end loop;
+end $$;
+
+drop policy if exists readable on veraz.document;
+create policy readable on veraz.document as restrictive for select to veraz_app
+    using (veraz.is_writing() or (deleted_at is null and acl && veraz.current_roles()));
+
+drop policy if exists readable on veraz.revision;
+create policy readable on veraz.revision as restrictive for select to veraz_app
+    using (exists (select from veraz.document d where d.tenant_id = revision.tenant_id and d.document_id = revision.document_id));
+
+drop policy if exists readable on veraz.section;
+create policy readable on veraz.section as restrictive for select to veraz_app
+    using (exists (select from veraz.revision r where r.tenant_id = section.tenant_id and r.revision_id = section.revision_id));
+
+drop policy if exists readable on veraz.chunk;
+create policy readable on veraz.chunk as restrictive for select to veraz_app
+    using (exists (select from veraz.document d where d.tenant_id = chunk.tenant_id and d.document_id = chunk.document_id));
+
+drop policy if exists readable on veraz.trace;
+create policy readable on veraz.trace as restrictive for select to veraz_app
+    using (veraz.is_writing() or roles <@ veraz.current_roles());

@@ -1,0 +1,32 @@
+-- What the runtime login and maintenance may do. Everything not granted here is refused.
+
+revoke all on schema veraz from public;
+revoke all on all tables in schema veraz from public, veraz_app, veraz_ops;
+revoke all on all functions in schema veraz from public;
+grant usage on schema veraz to veraz_app, veraz_ops;
+grant execute on all functions in schema veraz to veraz_app, veraz_ops;
+
+grant select on all tables in schema veraz to veraz_ops;
+grant insert, update, delete on all tables in schema veraz to veraz_ops;
+grant usage on all sequences in schema veraz to veraz_ops;
+revoke insert, update, delete on veraz.migration, veraz.embedding_space from veraz_ops;
+
+grant select on veraz.tenant, veraz.embedding_space, veraz.migration to veraz_app;
+grant select, insert on veraz.source, veraz.document, veraz.revision, veraz.section, veraz.chunk, veraz.trace, veraz.eval_run to veraz_app;
+grant update (name, license, jurisdiction, authority, base_url) on veraz.source to veraz_app;
+grant update (document_type, acl, deleted_at, current_revision_id, superseded_by, superseded_at) on veraz.document to veraz_app;
+grant update (retired_at) on veraz.revision to veraz_app;
+grant update (is_current) on veraz.chunk to veraz_app;
+grant select, insert, update, delete on veraz.chunk_lexical, veraz.posting, veraz.lexical_stat, veraz.lexical_epoch, veraz.lexeme_stat to veraz_app;
+grant select, insert, update, delete on veraz.judgement, veraz.synonym, veraz.route_rule, veraz.job to veraz_app;
+grant usage on veraz.posting_delta to veraz_app;
+
+do $$
+declare
+    t text;
+begin
+    for t in select relname from pg_class where relnamespace = 'veraz'::regnamespace and relkind = 'r' and relname ~ '^embedding_[0-9]+$' loop
+        execute format('grant select, insert on veraz.%I to veraz_app', t);
+        execute format('grant update (is_current) on veraz.%I to veraz_app', t);
+    end loop;
+end $$;
