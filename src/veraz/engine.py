@@ -123,7 +123,8 @@ class AsyncVeraz:
         embedded = not url
         if embedded:
             url = await asyncio.to_thread(EmbeddedServer(config.home_path).ensure_running, say)
-        opened = await Database.open(url, max_size=config.database.pool_size)
+        settings = config.database
+        opened = await Database.open(url, max_size=settings.pool_size, prepare=settings.prepare)
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
             await veraz._check_schema()

@@ -58,7 +58,12 @@ def test_every_listed_variable_is_accepted() -> None:
     assert {f"VERAZ_{s}_{k}".upper() for s, c in SECTIONS.items() for k in c.__struct_fields__} <= set(
         variables()
     )
-    values = {"VERAZ_EMBEDDER_OPTIONS": "{}", "VERAZ_SEARCH_FUSION": "rrf", "VERAZ_INGEST_CHUNK_TOKENS": "64"}
+    values = {
+        "VERAZ_EMBEDDER_OPTIONS": "{}",
+        "VERAZ_SEARCH_FUSION": "rrf",
+        "VERAZ_INGEST_CHUNK_TOKENS": "64",
+        "VERAZ_DATABASE_PREPARE": "off",
+    }
     load(environ={name: values.get(name, "1") for name in variables()})
 
 

@@ -24,7 +24,7 @@ MAINTENANCE = {
     "ops/lexical_state",
     "ops/spaces",
 }
-ADMINISTRATOR = {"db/act_as", "db/capabilities"}
+ADMINISTRATOR = {"db/act_as", "db/backend", "db/capabilities"}
 SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 
