@@ -12,6 +12,7 @@ import json
 import os
 import random
 import socket
+import stat
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -79,6 +80,7 @@ class Seen:
     cancelled: int = 0
     refused: int = 0
     cut: int = 0
+    open_files: int = 0
     rows: int = 0
     foreign: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -238,17 +240,29 @@ def cut_a_socket(port: int, chance: random.Random) -> bool:
     """Shuts one of this process's connections to `port`, in use or not."""
     lines = []
     for entry in Path("/proc/self/fd").iterdir():
+        number = int(entry.name)
         try:
-            line = socket.socket(fileno=os.dup(int(entry.name)))
-            if line.family == socket.AF_INET and line.getpeername()[1] == port:
-                lines.append(line)
-        except OSError:
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
+        except OSError:  # the descriptor of this listing
             continue
+        line = socket.socket(fileno=os.dup(number))
+        if line.family == socket.AF_INET and _peer_port(line) == port:
+            lines.append(line)
+        else:
+            line.close()
     if lines:
         chance.choice(lines).shutdown(socket.SHUT_RDWR)
     for line in lines:
         line.close()
     return bool(lines)
+
+
+def _peer_port(line: socket.socket) -> int | None:
+    try:
+        return int(line.getpeername()[1])
+    except OSError:  # shut already
+        return None
 
 
 async def leak(engine: AsyncVeraz, identity: Identity) -> None:
@@ -278,6 +292,7 @@ async def main(url: str, requests: int, seed: int, leaking: bool) -> dict[str, A
         await asyncio.gather(*(client.worker(numbers) for _ in range(WORKERS)))
         if leaked:
             leaked.cancel()
+    client.seen.open_files = len(list(Path("/proc/self/fd").iterdir()))
     seen: dict[str, Any] = msgspec.to_builtins(client.seen)
     return seen
 

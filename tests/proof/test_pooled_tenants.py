@@ -60,6 +60,14 @@ class Fire(threading.Thread):
         super().__init__(daemon=True)
         self.url, self.stop, self.killed, self.cancelled = url, threading.Event(), 0, 0
 
+    def __enter__(self) -> Fire:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        self.join()
+
     def run(self) -> None:
         chance = random.Random(7)
         with psycopg.connect(self.url, autocommit=True) as admin:
@@ -110,11 +118,9 @@ def merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_no_request_ever_sees_a_foreign_row(small_bouncer: PgBouncer, tenants_url: str, capsys: Any) -> None:
-    started, fire = time.monotonic(), Fire(tenants_url)
-    fire.start()
-    seen = run_clients(small_bouncer.runtime(tenants_url), REQUESTS)
-    fire.stop.set()
-    fire.join()
+    started = time.monotonic()
+    with Fire(tenants_url) as fire:
+        seen = run_clients(small_bouncer.runtime(tenants_url), REQUESTS)
     seconds = time.monotonic() - started
     with capsys.disabled():
         print(
@@ -132,6 +138,7 @@ def test_no_request_ever_sees_a_foreign_row(small_bouncer: PgBouncer, tenants_ur
     assert seen["rows"] > 2 * seen["answered"]
     assert min(fire.killed, fire.cancelled) > 1 + seconds
     assert seen["cut"] > 0.001 * asked
+    assert seen["open_files"] < 40 * PROCESSES, "no connection was left behind"
 
 
 def test_the_proof_sees_a_tenant_that_was_set_for_the_session(
