@@ -10,8 +10,10 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -21,11 +23,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.db.server_fixture import FAST
 from tests.proof.pooled_client import CANCELLED, TENANTS, place, records, slug
 from tests.support import databases, pgbouncer
 from tests.support.corpus import put
 from tests.support.hashing import HashingEmbedder
 from tests.support.pgbouncer import PgBouncer
+
+from veraz.db.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.slow
 
@@ -35,22 +40,36 @@ PROCESSES, SESSIONS = 3, 6
 CLIENT = Path(__file__).with_name("pooled_client.py")
 
 
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[str]:
+    """The administrator's URL of a server whose runtime login nobody else renews."""
+    folder = Path(tempfile.mkdtemp(prefix="veraz-proof-"))
+    folder.chmod(0o711)
+    server = EmbeddedServer(folder, settings=FAST)
+    try:
+        yield server.ensure_running()
+    finally:
+        server.destroy()
+        shutil.rmtree(folder)
+
+
 @pytest.fixture
-def small_bouncer(server: str) -> Iterator[PgBouncer]:
-    with pgbouncer.running(server, "transaction", pool_size=SESSIONS) as started:
+def small_bouncer(own_server: str) -> Iterator[PgBouncer]:
+    with pgbouncer.running(own_server, "transaction", pool_size=SESSIONS) as started:
         yield started
 
 
 @pytest.fixture
-def tenants_url(database: str) -> str:
-    async def fill() -> None:
-        async with await databases.open_engine(database, HashingEmbedder(place=place)) as engine:
+def tenants_url(own_server: str) -> Iterator[str]:
+    async def fill(url: str) -> None:
+        async with await databases.open_engine(url, HashingEmbedder(place=place)) as engine:
             for tenant in range(TENANTS):
                 identity = await engine.ensure_tenant(slug(tenant))
                 await put(engine, *records(tenant), source=slug(tenant), identity=identity)
 
-    asyncio.run(fill())
-    return database
+    with databases.fresh(own_server, databases.schema_template(own_server)) as url:
+        asyncio.run(fill(url))
+        yield url
 
 
 class Fire(threading.Thread):
