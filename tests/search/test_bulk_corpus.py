@@ -9,6 +9,8 @@ from tests.support import bulk, oracle
 from tests.support.corpus import rows
 
 from veraz.engine import AsyncVeraz
+from veraz.search import store
+from veraz.search.pipeline import few_rows
 
 QUESTION = "w1 w7 w30 w111"
 
@@ -59,3 +61,35 @@ async def test_the_arms_agree_with_and_without_the_index(filled: AsyncVeraz) -> 
         filled, "select indisvalid from pg_index where indexrelid = 'veraz.embedding_1_hnsw'::regclass"
     )
     assert indexes == [(True,)]
+
+
+async def test_the_size_of_the_index_is_known_before_anybody_analysed(engine: AsyncVeraz) -> None:
+    """The planner's own figure is still 0 then, and a small tenant would be sent through an index full of others."""
+    identity, space = await engine.identity(), await engine.space()
+    async with engine._database.maintenance(identity.tenant_id) as connection:
+        await bulk.fill_tenant(
+            connection, identity.tenant_id, space_id=space.space_id, documents=100, words=10, vocabulary=300
+        )
+    assert await rows(
+        engine, "select reltuples::integer from pg_class where oid = 'veraz.embedding_1_hnsw'::regclass"
+    ) == [(0,)]
+    async with engine._database.transaction(identity) as connection:
+        size = await store.corpus_size(connection, space.space_id)
+    assert (size.analysers, size.own) == (("en",), 1000)
+    assert 900 <= size.indexed <= 1200
+
+
+async def test_a_space_without_an_index_has_no_size(filled: AsyncVeraz) -> None:
+    await bulk.without_index(filled, 1)
+    async with filled._database.transaction(await filled.identity()) as connection:
+        assert (await store.corpus_size(connection, 1)).indexed == 0
+        assert (await store.corpus_size(connection, None)).indexed == 0
+
+
+def test_few_rows_are_compared_and_many_are_not() -> None:
+    assert few_rows(50, 20_000, 100)
+    assert few_rows(5000, 200_000, 100)
+    assert few_rows(200, 0, 100), "safe where the index's size is unknown"
+    assert not few_rows(50_000, 0, 100)
+    assert not few_rows(200_000, 200_000, 100)
+    assert not few_rows(6000, 6020, 100)
