@@ -34,11 +34,13 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 class DatabaseConfig(_Section, frozen=True):
     """`url`: the administrator's; empty for the embedded server. `runtime_url`: the unprivileged login that serves;
-    `pool_size`: the most connections of one process."""
+    `pool_size`: the most connections of one process. `prepare`: whether statements are prepared on the server: on, off, or auto,
+    which does so unless a pooler such as PgBouncer stands in between."""
 
     url: str = ""
     runtime_url: str = ""
     pool_size: int = 4
+    prepare: Literal["auto", "on", "off"] = "auto"
 
     def __post_init__(self) -> None:
         self._at_least(1, "pool_size")

@@ -138,7 +138,8 @@ class AsyncVeraz:
             url = await asyncio.to_thread(server.ensure_running, say)
             if serving:
                 url = await cls._embedded_runtime_url(config, say, embedder, server)
-        opened = await Database.open(url, max_size=config.database.pool_size)
+        settings = config.database
+        opened = await Database.open(url, max_size=settings.pool_size, prepare=settings.prepare)
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
             await (veraz._check_serving() if serving else veraz._check_schema())

@@ -66,6 +66,7 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
         "VERAZ_AUTH_SECRET_ENV": "",  # beside jwks it is refused
+        "VERAZ_DATABASE_PREPARE": "off",
     }
     load(environ={name: values.get(name, "1") for name in variables()})
 

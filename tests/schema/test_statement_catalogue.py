@@ -31,7 +31,7 @@ MAINTENANCE = {
     "ops/lexical_state",
     "ops/spaces",
 }
-ADMINISTRATOR = {"db/act_as", "db/capabilities", "db/rights"}
+ADMINISTRATOR = {"db/act_as", "db/backend", "db/capabilities", "db/rights"}
 SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 

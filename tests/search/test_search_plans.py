@@ -10,6 +10,7 @@ from veraz.nouns.question import Filters
 
 LEXICAL = "Purpose: the lexical arm"
 SEMANTIC = "Purpose: the semantic arm. Nearest"
+EXACT = "Purpose: the semantic arm without an approximate index"
 HYDRATE = "Purpose: everything that a hit shows"
 TEXTS = "Purpose: the stored text of the revisions"
 BIG = {"chunk", "chunk_lexical", "posting", "embedding_1", "revision", "section", "document"}
@@ -112,3 +113,17 @@ async def test_the_policies_of_the_runtime_role_are_in_the_plan(tenth: Plans) ->
     plan = tenth.of(HYDRATE)
     for n in on(plan, "document"):
         assert "veraz.mode" in n["Filter"], shown(plan)
+
+
+async def test_an_exact_scan_looks_up_the_documents_of_its_result_alone(url: str) -> None:
+    """Comparing six thousand vectors is cheap; looking up a document, a revision and a source for each of them is not."""
+    words = large.words()
+    async with await databases.open_engine(url, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        async with explained(engine) as plans:
+            await engine.search(words.question(7), mode="semantic", lang="en", exact=True, trace=False)
+    plan = plans.of(EXACT)
+    for table in ("document", "revision", "source"):
+        reads = on(plan, table)
+        assert reads, shown(plan)
+        assert all(n["Actual Loops"] <= 100 for n in reads), shown(plan)

@@ -16,11 +16,12 @@ from veraz.engine import AsyncVeraz
 DIMENSION = 384
 
 SOURCE: LiteralString = """
-insert into veraz.source (tenant_id, source_id, slug, name) values (%(tenant)s, %(tenant)s, 'bulk', 'bulk') on conflict do nothing
+insert into veraz.source (tenant_id, source_id, slug, name)
+values (%(tenant)s, %(tenant)s, 'bulk', 'bulk') on conflict do nothing
 """
 DOCUMENTS: LiteralString = """
 insert into veraz.document (tenant_id, document_id, source_id, external_id, acl)
-select %(tenant)s, md5(%(tenant)s::text || 'd' || n)::uuid, %(tenant)s, %(prefix)s || n, %(acl)s
+select %(tenant)s, md5(%(tenant)s::text || 'd' || n)::uuid, %(tenant)s, 'd' || n, %(acl)s
   from generate_series(1, %(documents)s) n
 """
 REVISIONS: LiteralString = """
@@ -32,9 +33,8 @@ select %(tenant)s, md5(%(tenant)s::text || 'd' || n || 'r' || r)::uuid, md5(%(te
   from generate_series(1, %(documents)s) n, generate_series(1, %(revisions)s) r
 """
 POINTERS: LiteralString = """
-update veraz.document d set current_revision_id = r.revision_id from veraz.revision r
- where d.tenant_id = %(tenant)s and r.tenant_id = d.tenant_id and r.document_id = d.document_id and r.number = %(revisions)s
-   and d.current_revision_id is null
+update veraz.document d set current_revision_id = md5(%(tenant)s::text || d.external_id || 'r' || %(revisions)s::text)::uuid
+ where tenant_id = %(tenant)s
 """
 SECTIONS: LiteralString = """
 insert into veraz.section (tenant_id, revision_id, ord, level, heading, heading_path, start_at, end_at)
@@ -43,7 +43,7 @@ select tenant_id, revision_id, 0, 0, '', '{}', 0, 4 from veraz.revision where te
 CHUNKS: LiteralString = """
 insert into veraz.chunk (tenant_id, chunk_id, document_id, revision_id, ord, section, heading_path, kind, body, display, header,
                          token_count, spans, start_at, end_at, content_hash, lang, is_current)
-select tenant_id, chunk_id, document_id, revision_id, ord, 0, '{}', 'paragraph', words, words, '', 100, '{0,4}', 0, 4,
+select tenant_id, chunk_id, document_id, revision_id, ord, 0, '{}', 'paragraph', words, words, '', %(words)s, '{0,4}', 0, 4,
        sha256(words::bytea), 'en', current
   from (select r.tenant_id, md5(r.revision_id::text || c)::uuid as chunk_id, r.document_id, r.revision_id, c - 1 as ord,
                r.retired_at is null as current,
@@ -54,19 +54,21 @@ select tenant_id, chunk_id, document_id, revision_id, ord, 0, '{}', 'paragraph',
 VECTORS: LiteralString = """
 insert into {embedding} (tenant_id, chunk_id, document_id, revision_id, is_current, vec)
 select tenant_id, chunk_id, document_id, revision_id, is_current, l2_normalize(vec)::halfvec
-  from (select c.*, (select array_agg((case when d = 1 then %(axis)s else 0 end
-                                         + %(spread)s * (random() + random() + random() - 1.5))::real)
+  from (select c.*, (select array_agg((case when d = 1 then %(axis)s else 0 end + %(spread)s * (random() - 0.5))::real)
                        from generate_series(1, {dimension} + 0 * c.ord) d)::vector as vec
           from veraz.chunk c where c.tenant_id = %(tenant)s) v
 """
-EPOCH: LiteralString = (
-    "insert into veraz.lexical_epoch (tenant_id, analyser) values (%(tenant)s, 'en') on conflict do nothing"
-)
+EPOCH: LiteralString = """
+insert into veraz.lexical_epoch (tenant_id, analyser, reference_length)
+values (%(tenant)s, 'en', veraz.grid_length(%(words)s)) on conflict do nothing
+"""
 LEXICAL: LiteralString = """
 insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, revision_id, analyser, length, is_current, bm25, tsv)
-select tenant_id, chunk_id, document_id, revision_id, 'en', veraz.token_length(tsv), is_current,
-       veraz.document_vector(tsv, veraz.token_length(tsv), 100), tsv
-  from (select *, veraz.analyse('en', display) as tsv from veraz.chunk where tenant_id = %(tenant)s offset 0) c
+select tenant_id, chunk_id, document_id, revision_id, 'en', length, is_current,
+       veraz.document_vector(tsv, length, veraz.grid_length(%(words)s)), tsv
+  from (select *, veraz.token_length(tsv) as length
+          from (select *, veraz.analyse('en', display) as tsv from veraz.chunk
+                 where tenant_id = %(tenant)s offset 0) analysed offset 0) measured
 """
 POSTINGS: LiteralString = "select veraz.rebuild_postings('en')"
 STATISTICS: LiteralString = """
@@ -91,11 +93,11 @@ async def fill_tenant(
     dimension: int = DIMENSION,
     acl: tuple[str, ...] = ("public",),
 ) -> None:
-    """Documents of one section, `chunks` chunks each, in `revisions` yearly revisions from 2020 on, the last of them current.
-    `connection`: maintenance(tenant_id). Vectors lie around the first axis as closely as `axis` is larger than `spread`."""
+    """Documents of one section, `chunks` chunks each, in `revisions` yearly revisions from 2020 on, the last of them current,
+    into a tenant that has none. `connection`: maintenance(tenant_id). Vectors lie around the first axis as closely as `axis` is
+    larger than `spread`."""
     parameters = {
         "tenant": tenant_id,
-        "prefix": "d",
         "documents": documents,
         "chunks": chunks,
         "revisions": revisions,

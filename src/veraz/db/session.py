@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 from uuid import UUID
@@ -26,6 +26,9 @@ again), and program limits (a value too large for an index)."""
 TENANT_DISABLED = "VZ001"
 """What the database raises as a transaction begins in a tenant that is disabled or gone."""
 Connection = AsyncConnection[Any]
+Prepare = Literal["auto", "on", "off"]
+"""Whether statements are prepared on the server: auto asks each connection whether a pooler stands in between."""
+Begin = Callable[[AsyncExitStack, Connection], Awaitable[None]]
 
 
 class Database:
@@ -38,7 +41,7 @@ class Database:
         self._search_path = ", ".join([*_quoted(["veraz", *capabilities.extension_schemas]), "pg_temp"])
 
     @classmethod
-    async def open(cls, url: str, *, max_size: int = 4) -> Database:
+    async def open(cls, url: str, *, max_size: int = 4, prepare: Prepare = "auto") -> Database:
         """Connects and reads the capabilities. Raises DatabaseError when the server cannot be reached or cannot serve."""
         await _probe(url)
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -48,6 +51,7 @@ class Database:
             open=False,
             timeout=30,
             kwargs={"autocommit": True},
+            configure=_preparing[prepare],
             name="veraz",
         )
         try:
@@ -124,25 +128,34 @@ class Database:
 
     @asynccontextmanager
     async def administration(self) -> AsyncIterator[Connection]:
-        """A connection of the login itself, in autocommit: the schema and CREATE INDEX CONCURRENTLY need it."""
-        async with self._pool.connection() as connection:
-            await connection.set_isolation_level(None)
+        """A connection of the login itself, in autocommit: the schema and CREATE INDEX CONCURRENTLY need it. Behind a pooler
+        two statements may meet two sessions: a setting lasts for the transaction that makes it."""
+        async with self._borrow(_in_autocommit) as connection:
             yield connection
 
     @asynccontextmanager
     async def _begin(self, acting: dict[str, str]) -> AsyncIterator[Connection]:
+        async def begin(stack: AsyncExitStack, connection: Connection) -> None:
+            level = IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
+            await connection.set_isolation_level(level)
+            await stack.enter_async_context(connection.transaction())
+            await self._act(connection, acting)
+
+        async with self._borrow(begin) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _borrow(self, begin: Begin) -> AsyncIterator[Connection]:
+        """A connection on which the server has answered what `begin` sent. Server and pooler may end connections while they lie
+        idle; that is noticed here, and no check before each use is needed. Nothing is sent twice but `begin`."""
         try:
-            async with self._pool.connection() as connection:
-                await connection.set_isolation_level(
-                    IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
-                )
-                async with connection.transaction():
-                    await self._act(connection, acting)
-                    yield connection
+            stack, connection = await self._first_alive(begin)
+            async with stack:
+                yield connection
         except PoolTimeout as error:
             raise unreachable(self.url, error) from error
-        except psycopg.OperationalError as error:
-            if (error.sqlstate or "").startswith(SERVER_IS_WELL):
+        except (psycopg.OperationalError, psycopg.InternalError) as error:
+            if not _is_lost(error):
                 raise
             raise lost(self.url, error) from error
 
@@ -157,6 +170,62 @@ class Database:
             raise AccessDenied(
                 "the tenant is disabled, or was removed", fix="ask its administrator: veraz tenant list"
             ) from error
+
+    async def _first_alive(self, begin: Begin) -> tuple[AsyncExitStack, Connection]:
+        for _ in range(self._pool.max_size):  # all that lie in the pool may be dead; the next is new
+            try:
+                return await self._begun(begin)
+            except _NotBegun:
+                continue
+        return await self._begun(begin)
+
+    async def _begun(self, begin: Begin) -> tuple[AsyncExitStack, Connection]:
+        async with AsyncExitStack() as stack:
+            connection = await stack.enter_async_context(self._pool.connection())
+            try:
+                await begin(stack, connection)
+            except psycopg.Error as error:
+                # QueryCanceled: the cancel was meant for what was done before on the session behind
+                if connection.closed or isinstance(error, psycopg.errors.QueryCanceled):
+                    raise _NotBegun(str(error)) from error
+                raise
+            return stack.pop_all(), connection
+
+
+class _NotBegun(psycopg.OperationalError):
+    """The connection ended, or was interrupted, before its first statement was answered."""
+
+
+def _is_lost(error: psycopg.Error) -> bool:
+    """Whether the server or the way to it failed. psycopg has an InternalError without a code for a COMMIT that a pooler answered
+    twice, with the end of the session and with its own."""
+    if isinstance(error, psycopg.InternalError):
+        return error.sqlstate is None
+    return not (error.sqlstate or "").startswith(SERVER_IS_WELL)
+
+
+async def _in_autocommit(_: AsyncExitStack, connection: Connection) -> None:
+    await connection.set_isolation_level(None)
+    await connection.execute(statement("db", "backend"))
+
+
+async def _prepare_if_direct(connection: Connection) -> None:
+    """A pooler hands out cancel keys of its own, so the process that it names is not the one that answers. Behind one no
+    statement is prepared: the next transaction may meet a session that does not have it, or has another of that name."""
+    row = await (await connection.execute(statement("db", "backend"))).fetchone()
+    if row is None or row[0] != connection.info.backend_pid:
+        connection.prepare_threshold = None
+
+
+async def _prepare_nothing(connection: Connection) -> None:
+    connection.prepare_threshold = None
+
+
+_preparing: dict[Prepare, Callable[[Connection], Awaitable[None]] | None] = {
+    "auto": _prepare_if_direct,
+    "off": _prepare_nothing,
+    "on": None,
+}
 
 
 NO_CONNECTION_STRING = "(not a connection string)"

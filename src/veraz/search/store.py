@@ -88,7 +88,7 @@ async def run_arms(
 @dataclass(frozen=True, slots=True)
 class CorpusSize:
     """`analysers` of the tenant's corpus, most chunks first; `own` current chunks of the tenant; `indexed` vectors of all tenants
-    in the space's index, as the planner estimates them."""
+    in the space's index, from its size: right to a tenth; 0 where there is no index."""
 
     analysers: tuple[str, ...]
     own: int
