@@ -18,10 +18,19 @@ from veraz.engine import AsyncVeraz
 STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
     "ingest/create_tenant",
+    "ops/count_expired",
     "ops/counts",
     "ops/dead_rows",
+    "ops/erase_document",
+    "ops/erase_traces",
+    "ops/expired_documents",
     "ops/invalid_indexes",
     "ops/lexical_state",
+    "ops/lift_tombstone",
+    "ops/purge_document",
+    "ops/purge_history",
+    "ops/purge_traces",
+    "ops/set_retention",
     "ops/spaces",
 }
 ADMINISTRATOR = {"db/act_as", "db/capabilities"}

@@ -259,5 +259,14 @@ async def analyse_tables(connection: AsyncConnection[Any], space_id: int) -> boo
     return True
 
 
+async def vacuum_documents(connection: AsyncConnection[Any]) -> tuple[str, ...]:
+    """Removes dead rows of every table that holds what was made of documents. Returns those that this login may not."""
+    rows = await (await connection.execute(statement("schema", "tables_of_documents"))).fetchall()
+    for name, allowed in rows:
+        if allowed:
+            await connection.execute(sql.SQL("vacuum (analyze) {}").format(sql.Identifier("veraz", name)))
+    return tuple(name for name, allowed in rows if not allowed)
+
+
 def _space_parameters(space: SpaceSpec) -> dict[str, object]:
     return {name: getattr(space, name) for name in SpaceSpec.__dataclass_fields__}

@@ -67,9 +67,14 @@ def _facts(shown: Shown, revision: ShownRevision) -> Iterator[tuple[str, Any]]:
 
 
 def _standing(shown: Shown) -> Text:
-    if shown.superseded_by:
-        since = f" since {shown.superseded_at:%Y-%m-%d}" if shown.superseded_at else ""
-        return text(f"superseded by {shown.superseded_by}{since}", "bold red")
+    if shown.superseded_at:
+        by = shown.superseded_by or "a document that you may not read"
+        gone = "erased" if shown.successor_erased_at else "deleted" if shown.successor_deleted_at else ""
+        parts = [
+            f"superseded by {by}{f', which was {gone},' if gone else ''} since {shown.superseded_at:%Y-%m-%d}",
+            "as an operator said" if shown.supersession_pinned else "",
+        ]
+        return text(", ".join(filter(None, parts)), "bold red")
     if shown.current_revision == shown.shown:
         return text("current", "green")
     return text(f"not the current revision, which is {shown.current_revision or 'none'}", "bold red")
