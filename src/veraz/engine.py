@@ -353,9 +353,10 @@ class AsyncVeraz:
             return await self._removing("lift a tombstone", lift)
         return restored
 
-    async def erase(self, external_id: str, *, source: str) -> Erasure | None:
+    async def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
-        stays as a tombstone, and ingests refuse the id. None where there is no such document. Safe to repeat."""
+        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
         removed = await self._removing(
             "erase", partial(lifecycle.erase, source=source, external_id=external_id)
         )
@@ -363,13 +364,14 @@ class AsyncVeraz:
             return None
         erasure, transaction = removed
         await self.merge_index()
-        return replace(erasure, remains=await self._vacuum_after(transaction))
+        return replace(erasure, remains=await self._vacuum_after(transaction, rewrite))
 
-    async def _vacuum_after(self, transaction: str) -> str | None:
+    async def _vacuum_after(self, transaction: str, rewrite: bool) -> str | None:
         """Why dead rows may still hold what `transaction` removed; None where they do not."""
         async with self._database.administration() as connection:
-            refused = await vacuum_documents(connection)
-            readers = await lifecycle.older_readers(connection, transaction)
+            before = await lifecycle.older_readers(connection, transaction, everywhere=rewrite)
+            refused = await vacuum_documents(connection, rewrite=rewrite)
+            readers = max(before, await lifecycle.older_readers(connection, transaction, everywhere=rewrite))
         if refused:
             return f"this login may not vacuum {', '.join(refused)}"
         return f"{readers} older transactions may still see it; vacuum again after them" if readers else None

@@ -164,10 +164,11 @@ class Veraz:
         is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
         return self._portal.run(self._engine.restore(external_id, source=source))
 
-    def erase(self, external_id: str, *, source: str) -> Erasure | None:
+    def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
-        stays as a tombstone, and ingests refuse the id. None where there is no such document. Safe to repeat."""
-        return self._portal.run(self._engine.erase(external_id, source=source))
+        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        return self._portal.run(self._engine.erase(external_id, source=source, rewrite=rewrite))
 
     def supersede(
         self,

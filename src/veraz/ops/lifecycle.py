@@ -155,8 +155,12 @@ async def erase(connection: Connection, source: str, external_id: str) -> tuple[
     return Erasure(external_id, source, row[0], row[1], traces, None), str(row[2])
 
 
-async def older_readers(connection: Connection, transaction: str) -> int:
-    """Transactions that may still see what `transaction` removed."""
-    row = await (await connection.execute(statement("ops", "older_readers"), {"xid": transaction})).fetchone()
+async def older_readers(connection: Connection, transaction: str, *, everywhere: bool) -> int:
+    """Transactions that keep vacuum from what `transaction` removed, in this database or on the whole server."""
+    row = await (
+        await connection.execute(
+            statement("ops", "older_readers"), {"xid": transaction, "everywhere": everywhere}
+        )
+    ).fetchone()
     assert row is not None
     return int(row[0])
