@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "src/veraz/engine.py"
 TARGET = ROOT / "src/veraz/sync.py"
-BY_HAND = {"open", "close"}
+_Function = ast.AsyncFunctionDef | ast.FunctionDef
+BY_HAND = {"open", "close", "acting_as"}
 
 HEADER = '''"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
 
@@ -62,6 +63,10 @@ class Veraz:
             finally:
                 self._portal.close()
 
+    def acting_as({acting_parameters}) -> Veraz:
+{acting_docstring}
+        return Veraz(self._engine.acting_as(identity), self._portal)
+
     def __enter__(self) -> Veraz:
         return self
 
@@ -81,11 +86,14 @@ def generate(engine: str) -> str:
         n.name: n for n in twin.body if isinstance(n, ast.AsyncFunctionDef) and not n.name.startswith("_")
     }
     opened = public["open"]
+    acting = next(n for n in twin.body if isinstance(n, ast.FunctionDef) and n.name == "acting_as")
     text = HEADER.format(
-        imports=_imports(module, [*public.values()]),
+        imports=_imports(module, [*public.values(), acting]),
         open_parameters=_parameters(opened),
         open_docstring=_docstring(opened),
         open_call=_call(opened),
+        acting_parameters=_parameters(acting),
+        acting_docstring=_docstring(acting),
         methods="\n".join(_method(node) for name, node in public.items() if name not in BY_HAND),
     )
     return _formatted(text)
@@ -99,7 +107,7 @@ def _method(node: ast.AsyncFunctionDef) -> str:
     )
 
 
-def _parameters(node: ast.AsyncFunctionDef) -> str:
+def _parameters(node: _Function) -> str:
     return ast.unparse(node.args)
 
 
@@ -109,14 +117,14 @@ def _call(node: ast.AsyncFunctionDef) -> str:
     return ", ".join([*positional, *(f"{a.arg}={a.arg}" for a in given.kwonlyargs)])
 
 
-def _docstring(node: ast.AsyncFunctionDef) -> str:
+def _docstring(node: _Function) -> str:
     first = node.body[0]
     if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
         return ""
     return f'        """{first.value.value!s}"""'
 
 
-def _imports(module: ast.Module, methods: list[ast.AsyncFunctionDef]) -> str:
+def _imports(module: ast.Module, methods: list[_Function]) -> str:
     """The imports of engine.py that the signatures need; what engine.py defines itself comes from there."""
     needed = {
         n.id

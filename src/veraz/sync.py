@@ -80,6 +80,11 @@ class Veraz:
             finally:
                 self._portal.close()
 
+    def acting_as(self, identity: Identity) -> Veraz:
+        """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
+        connections: close the engine that was opened, not this one."""
+        return Veraz(self._engine.acting_as(identity), self._portal)
+
     def __enter__(self) -> Veraz:
         return self
 

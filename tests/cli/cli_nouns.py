@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from veraz.nouns.answer import Answer, Citation, Claim, Conflict, ConflictSide, Dropped, Route, Superseded
-from veraz.nouns.corpus import IngestReport, ItemFailure, Section, Span
+from veraz.nouns.corpus import Access, IngestReport, ItemFailure, Section, Span
 from veraz.nouns.evaluation import EvalReport, GateResult
 from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, SearchResult
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
@@ -196,9 +196,11 @@ SHOWN = Shown(
     authority=4,
     document_type=None,
     acl=("public",),
+    access=Access(),
     current_revision=2,
     superseded_by=None,
     superseded_at=None,
+    superseded_from=None,
     supersedes=("old.md",),
     revisions=(
         ShownRevision(
@@ -214,6 +216,9 @@ SHOWN = Shown(
             revised_at=date(2024, 5, 6),
             valid_from=None,
             valid_to=None,
+            item=None,
+            edition=None,
+            effective_from=date(2024, 5, 6),
             ingested_at=datetime(2024, 5, 7, 8, 9, tzinfo=UTC),
             retired_at=None,
             parser="markdown/1",

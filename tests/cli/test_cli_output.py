@@ -244,7 +244,7 @@ def test_why_shows_a_trace_with_nothing_but_its_head(run: Run, fake: FakeEngine)
 def test_show_gives_sections_revisions_and_chunks(run: Run, fake: FakeEngine) -> None:
     fake.answers["show"] = nouns.SHOWN
     short = run("show", "burns.md", "--source", "guides", "--revision", "2").stdout
-    assert fake.calls[0][1:] == (("burns.md",), {"source": "guides", "revision": 2})
+    assert fake.calls[0][1:] == (("burns.md",), {"source": "guides", "revision": 2, "as_of": None})
     assert "standing     current" in short
     assert "supersedes   old.md" in short
     assert "  Burns  0–60, 1 chunk" in short

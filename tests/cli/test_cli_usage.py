@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
@@ -116,16 +116,34 @@ def test_global_options_work_around_a_sub_command(run: Run, fake: FakeEngine) ->
 def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
     fake.answers["search"] = nouns.SEARCH
     flags = "-k 3 --mode lexical --lang es --fusion rrf --exact --explain --source a,b --min-authority 4 --doc-lang en"
+    more = "--as-of 2024-06-01 --license cc0,mit --jurisdiction es --published-from 2019-01-01 --published-to 2019-12-31"
     result = run(
-        "search", "dolor", *flags.split(), "--revised-from", "2020-01-01", "--revised-to", "2021-12-31"
+        "search",
+        "dolor",
+        *flags.split(),
+        *more.split(),
+        "--revised-from",
+        "2020-01-01",
+        "--revised-to",
+        "2021-12-31",
     )
     assert result.exit_code == 0
     _, (question,), given = fake.calls[0]
     filters = given.pop("filters")
     assert question == "dolor"
-    assert given == {"k": 3, "mode": "lexical", "lang": "es", "fusion": "rrf", "exact": True, "explain": True}
+    assert given == {
+        "k": 3,
+        "mode": "lexical",
+        "lang": "es",
+        "fusion": "rrf",
+        "exact": True,
+        "explain": True,
+        "as_of": date(2024, 6, 1),
+    }
     assert (filters.sources, filters.authority, filters.langs) == (("a", "b"), 4, ("en",))
     assert (filters.revised_from, filters.revised_to) == (date(2020, 1, 1), date(2021, 12, 31))
+    assert (filters.licenses, filters.jurisdictions) == (("cc0", "mit"), ("es",))
+    assert (filters.published_from, filters.published_to) == (date(2019, 1, 1), date(2019, 12, 31))
 
 
 def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
@@ -141,8 +159,19 @@ def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
 def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:
     fake.answers["ingest"] = nouns.ingested()
     flags = "--source s --name N --license L --authority 5 --base-url U --jurisdiction J --lang fr --acl a,b"
+    access = (
+        "--acl-rule all --owner user:ana --readable-from 2027-01-31 --readable-until 2027-02-01T12:00+01:00"
+    )
     result = run(
-        "ingest", "x.md", "y", *flags.split(), "--revised-at", "2024-02-03", "--supersedes", "old.md"
+        "ingest",
+        "x.md",
+        "y",
+        *flags.split(),
+        *access.split(),
+        "--revised-at",
+        "2024-02-03",
+        "--supersedes",
+        "old.md",
     )
     assert result.exit_code == 0
     _, (paths,), given = fake.calls[0]
@@ -157,6 +186,10 @@ def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:
         "jurisdiction": "J",
         "lang": "fr",
         "acl": ("a", "b"),
+        "acl_rule": "all",
+        "owner": "user:ana",
+        "readable_from": datetime(2027, 1, 31, tzinfo=UTC),
+        "readable_until": datetime(2027, 2, 1, 11, tzinfo=UTC),
         "revised_at": date(2024, 2, 3),
         "supersedes": "old.md",
         "stdin": None,

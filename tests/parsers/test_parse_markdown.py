@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veraz.errors import ItemError
-from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.nouns.corpus import Access, ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 
 
@@ -89,11 +89,11 @@ def test_front_matter_is_read_and_is_no_text() -> None:
         "tags:\r\n  - a\r\n  - b\r\nurl: https://x.org/a:b\r\n---\r\n# H\r\n\r\nText."
     )
     assert doc.text == "# H\r\n\r\nText."
-    assert (doc.title, doc.lang, doc.license, doc.acl) == (
+    assert (doc.title, doc.lang, doc.license, doc.access) == (
         "Metformin: dose",
         "en",
         "CC0",
-        ("staff", "nurses"),
+        Access(("staff", "nurses")),
     )
     assert (doc.revised_at, doc.valid_from) == (date(2024, 3, 1), date(2024, 4, 1))
     assert (doc.supersedes, doc.document_type, doc.url) == ("old.md", "guideline", "https://x.org/a:b")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from veraz.errors import ItemError
-from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.nouns.corpus import Access, ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 
 
@@ -25,7 +25,12 @@ def test_fields_have_their_places_and_the_rest_is_meta() -> None:
     )  # fmt: skip
     assert (doc.title, doc.url, doc.lang, doc.publisher) == ("A title", "https://x.org", "es", "NIH")
     assert (doc.revised_at, doc.published_at) == (date(2017, 1, 11), date(2016, 1, 1))
-    assert (doc.license, doc.jurisdiction, doc.supersedes, doc.acl) == ("CC0", "US", "r0", ("a", "b"))
+    assert (doc.license, doc.jurisdiction, doc.supersedes, doc.access) == (
+        "CC0",
+        "US",
+        "r0",
+        Access(("a", "b")),
+    )
     assert (doc.document_type, doc.media, doc.parser) == ("leaflet", "record", "record/1+plain/1")
     assert doc.meta == {"cui": ["C1"], "nested": {"k": [1, None]}, "category": None}
     assert doc.text == "Words."

@@ -1,5 +1,5 @@
-"""What the arms return is what row-level security lets the runtime role read of `chunk`: on random labels, rules, owners, windows,
-deletions and supersessions."""
+"""What the arms return is what row-level security lets the runtime role read of `chunk`: on random labels, rules, owners,
+windows, deletions and supersessions."""
 
 from __future__ import annotations
 

@@ -24,9 +24,11 @@ select %(tenant)s, md5(%(tenant)s::text || 'd' || n)::uuid, %(tenant)s, %(prefix
   from generate_series(1, %(documents)s) n
 """
 REVISIONS: LiteralString = """
-insert into veraz.revision (tenant_id, revision_id, document_id, number, text, title, lang, valid_from, retired_at, raw_hash, media, parser, chunker)
-select %(tenant)s, md5(%(tenant)s::text || 'd' || n || 'r' || r)::uuid, md5(%(tenant)s::text || 'd' || n)::uuid, r, 'text', 'Title ' || n, 'en',
-       date '2020-01-01' + 365 * (r - 1), case when r < %(revisions)s then now() end, sha256((n || ' ' || r)::bytea), 'text', 'bulk/1', 'bulk/1'
+insert into veraz.revision (tenant_id, revision_id, document_id, number, text, title, lang, valid_from, retired_at, raw_hash,
+                            media, parser, chunker)
+select %(tenant)s, md5(%(tenant)s::text || 'd' || n || 'r' || r)::uuid, md5(%(tenant)s::text || 'd' || n)::uuid, r, 'text',
+       'Title ' || n, 'en', date '2020-01-01' + 365 * (r - 1), case when r < %(revisions)s then now() end,
+       sha256((n || ' ' || r)::bytea), 'text', 'bulk/1', 'bulk/1'
   from generate_series(1, %(documents)s) n, generate_series(1, %(revisions)s) r
 """
 POINTERS: LiteralString = """
@@ -39,18 +41,21 @@ insert into veraz.section (tenant_id, revision_id, ord, level, heading, heading_
 select tenant_id, revision_id, 0, 0, '', '{}', 0, 4 from veraz.revision where tenant_id = %(tenant)s
 """
 CHUNKS: LiteralString = """
-insert into veraz.chunk (tenant_id, chunk_id, document_id, revision_id, ord, section, heading_path, kind, body, display, header, token_count,
-                         spans, start_at, end_at, content_hash, lang, is_current)
-select tenant_id, chunk_id, document_id, revision_id, ord, 0, '{}', 'paragraph', words, words, '', 100, '{0,4}', 0, 4, sha256(words::bytea), 'en',
-       current
-  from (select r.tenant_id, md5(r.revision_id::text || c)::uuid as chunk_id, r.document_id, r.revision_id, c - 1 as ord, r.retired_at is null as current,
-               (select string_agg('w' || floor(power(random(), 3) * %(vocabulary)s)::integer, ' ') from generate_series(1, %(words)s + 0 * c)) as words
+insert into veraz.chunk (tenant_id, chunk_id, document_id, revision_id, ord, section, heading_path, kind, body, display, header,
+                         token_count, spans, start_at, end_at, content_hash, lang, is_current)
+select tenant_id, chunk_id, document_id, revision_id, ord, 0, '{}', 'paragraph', words, words, '', 100, '{0,4}', 0, 4,
+       sha256(words::bytea), 'en', current
+  from (select r.tenant_id, md5(r.revision_id::text || c)::uuid as chunk_id, r.document_id, r.revision_id, c - 1 as ord,
+               r.retired_at is null as current,
+               (select string_agg('w' || floor(power(random(), 3) * %(vocabulary)s)::integer, ' ')
+                  from generate_series(1, %(words)s + 0 * c)) as words
           from veraz.revision r, generate_series(1, %(chunks)s) c where r.tenant_id = %(tenant)s) made
 """
 VECTORS: LiteralString = """
 insert into {embedding} (tenant_id, chunk_id, document_id, revision_id, is_current, vec)
 select tenant_id, chunk_id, document_id, revision_id, is_current, l2_normalize(vec)::halfvec
-  from (select c.*, (select array_agg((case when d = 1 then %(axis)s else 0 end + %(spread)s * (random() + random() + random() - 1.5))::real)
+  from (select c.*, (select array_agg((case when d = 1 then %(axis)s else 0 end
+                                         + %(spread)s * (random() + random() + random() - 1.5))::real)
                        from generate_series(1, {dimension} + 0 * c.ord) d)::vector as vec
           from veraz.chunk c where c.tenant_id = %(tenant)s) v
 """

@@ -11,6 +11,7 @@ import click
 from veraz.cli.options import LIST, WORDS, access_options, verb
 from veraz.cli.output import emit, plain
 from veraz.cli.render.console import console, show_pairs, text
+from veraz.cli.render.shown import readers
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import UsageError
@@ -85,16 +86,11 @@ def changed(
 
 def _show(before: Standing, access: Access) -> None:
     out = console()
-    rules = {"any": "who holds any of the labels", "all": "who holds every label", "owner": "the owner alone"}
     show_pairs(
         out,
         [
             ("document", f"{before.source}/{before.external_id}"),
-            ("labels", ", ".join(access.labels)),
-            ("readable by", rules[access.rule]),
-            ("owner", access.owner),
-            ("from", access.readable_from),
-            ("until", access.readable_until),
+            ("readable by", readers(access)),
             ("deleted", before.deleted_at),
         ],
     )

@@ -190,6 +190,7 @@ async def write_revision(
         "becomes_current": revision.becomes_current,
         **access_columns(document.access),
     }
+    chunk_ids = [chunk_key(revision_id, c.ord) for c in revision.chunks]
     async with connection.pipeline():
         await connection.execute(statement("ingest", "insert_document"), owner)
         await connection.execute(
@@ -206,7 +207,7 @@ async def write_revision(
             space_statement("ingest", "insert_vectors", space_id),
             {
                 **keys,
-                "chunk_ids": [chunk_key(revision_id, c.ord) for c in revision.chunks],
+                "chunk_ids": chunk_ids,
                 "vectors": [_vector_text(v) for v in revision.vectors],
             },
         )
@@ -216,7 +217,9 @@ async def write_revision(
         await connection.execute(statement("ingest", "publish_revision"), owner)
         await connection.execute(statement("ingest", "refresh_currency"), keys)
         linked = await connection.execute(statement("ingest", "link_supersession"), keys)
-        counted = await connection.execute(space_statement("ingest", "count_written", space_id), keys)
+        counted = await connection.execute(
+            space_statement("ingest", "count_written", space_id), {**keys, "chunk_ids": chunk_ids}
+        )
         row, links = await counted.fetchone(), await linked.fetchone()
     assert row is not None
     assert links is not None

@@ -19,6 +19,7 @@ from veraz.cli.render.console import (
     show_parts,
     text,
 )
+from veraz.nouns.corpus import Access
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
 
 
@@ -57,24 +58,35 @@ def _facts(shown: Shown, revision: ShownRevision) -> Iterator[tuple[str, Any]]:
     yield "url", revision.url
     yield "standing", _standing(shown)
     yield "supersedes", ", ".join(shown.supersedes)
+    yield "edition of", joined([revision.item, revision.edition and f"edition {revision.edition}"])
     yield "type", shown.document_type
     yield "language", revision.lang
-    yield "readable by", ", ".join(shown.acl)
+    yield "readable by", readers(shown.access)
     yield "published", revision.published_at
     yield "revised", revision.revised_at
     yield "valid", _validity(revision)
     yield "text", f"{revision.length:,} code points, parsed by {revision.parser}, cut by {revision.chunker}"
 
 
+def readers(access: Access) -> str:
+    """Who may read, in words."""
+    labels = ", ".join(map(one_line, access.labels))
+    rule = {"any": labels, "all": f"who holds all of {labels}", "owner": "nobody else"}[access.rule]
+    window = [
+        f"from {access.readable_from:%Y-%m-%d %H:%M %Z}" if access.readable_from else "",
+        f"until {access.readable_until:%Y-%m-%d %H:%M %Z}" if access.readable_until else "",
+    ]
+    owner = f"the owner {one_line(access.owner)}" if access.owner else ""
+    return ", ".join(part for part in (owner, " ".join(filter(None, [rule, *window]))) if part)
+
+
 def _standing(shown: Shown) -> Text:
     if shown.superseded_at:
         by = shown.superseded_by or "a document that you may not read"
         gone = "erased" if shown.successor_erased_at else "deleted" if shown.successor_deleted_at else ""
-        parts = [
-            f"superseded by {by}{f', which was {gone},' if gone else ''} since {shown.superseded_at:%Y-%m-%d}",
-            "as an operator said" if shown.supersession_pinned else "",
-        ]
-        return text(", ".join(filter(None, parts)), "bold red")
+        since = f" from {shown.superseded_from}" if shown.superseded_from else ""
+        said = ", as an operator said" if shown.supersession_pinned else ""
+        return text(f"superseded by {by}{since}{f', which was {gone}' if gone else ''}{said}", "bold red")
     if shown.current_revision == shown.shown:
         return text("current", "green")
     return text(f"not the current revision, which is {shown.current_revision or 'none'}", "bold red")
@@ -88,7 +100,14 @@ def _validity(revision: ShownRevision) -> str:
 
 def _revisions(shown: Shown) -> Table:
     table = plain_table(
-        "", "revision", "revised", "ingested", "retired", "code points", right=("revision", "code points")
+        "",
+        "revision",
+        "holds from",
+        "revised",
+        "ingested",
+        "retired",
+        "code points",
+        right=("revision", "code points"),
     )
     for r in shown.revisions:
         mark = "→" if r.number == shown.shown else ""
@@ -96,6 +115,7 @@ def _revisions(shown: Shown) -> Table:
         table.add_row(
             mark,
             str(r.number),
+            "" if r.effective_from.year == 1 else str(r.effective_from),
             str(r.revised_at or ""),
             f"{r.ingested_at:%Y-%m-%d %H:%M}",
             retired,

@@ -39,8 +39,11 @@ begin
         delta := nextval('veraz.posting_delta');
         with moved as materialized (
             select l.tenant_id, l.analyser, l.chunk_no, l.length, l.tsv, e.reference_length
-              from veraz.chunk_lexical l join veraz.lexical_epoch e using (tenant_id, analyser)
-             where l.tenant_id = veraz.current_tenant() and l.chunk_id = any (chunk_ids[start : start + 639])
+              from unnest(chunk_ids[start : start + 639]) w (chunk_id)
+             cross join lateral (
+                    select * from veraz.chunk_lexical where tenant_id = veraz.current_tenant() and chunk_id = w.chunk_id offset 0) l
+             cross join lateral (
+                    select reference_length from veraz.lexical_epoch where tenant_id = l.tenant_id and analyser = l.analyser offset 0) e
         ), posted as (
             insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
             select tenant_id, analyser, veraz.term(lexeme), delta, sign * count(*), array_agg(chunk_no),

@@ -7,6 +7,7 @@ declare
     current_ uuid;
     shown    uuid[];
     hidden   uuid[];
+    moved    uuid;
     space    smallint;
 begin
     -- before any row is touched: a new epoch takes this lock first as well
@@ -14,22 +15,31 @@ begin
        from (select distinct analyser as a from veraz.chunk_lexical where tenant_id = tenant and document_id = for_document order by 1) x;
     select case when superseded_by is null then current_revision_id end into current_
       from veraz.document where tenant_id = tenant and document_id = for_document;
+    -- two statements, each with an index of its own: chunks by revision, and the current ones by document
     with changed as (
-        update veraz.chunk set is_current = (revision_id is not distinct from current_)
-         where tenant_id = tenant and document_id = for_document
-           and is_current <> (revision_id is not distinct from current_)
-        returning chunk_id, is_current
+        update veraz.chunk set is_current = true
+         where tenant_id = tenant and revision_id = current_ and not is_current
+        returning chunk_id
     )
-    select coalesce(array_agg(chunk_id) filter (where is_current), '{}'), coalesce(array_agg(chunk_id) filter (where not is_current), '{}')
-      into shown, hidden from changed;
+    select coalesce(array_agg(chunk_id), '{}') into shown from changed;
+    with changed as (
+        update veraz.chunk set is_current = false
+         where tenant_id = tenant and document_id = for_document and is_current and revision_id is distinct from current_
+        returning chunk_id
+    )
+    select coalesce(array_agg(chunk_id), '{}') into hidden from changed;
     if cardinality(shown) + cardinality(hidden) = 0 then
         return;
     end if;
-    update veraz.chunk_lexical set is_current = (chunk_id = any (shown))
-     where tenant_id = tenant and chunk_id = any (shown || hidden);
+    -- one by one: over an array the planner would read the whole tenant while it has no statistics, as in a first ingest
+    foreach moved in array shown || hidden loop
+        update veraz.chunk_lexical set is_current = not is_current where tenant_id = tenant and chunk_id = moved;
+    end loop;
     for space in select space_id from veraz.embedding_space loop
-        execute format('update veraz.%I set is_current = (chunk_id = any ($1)) where tenant_id = $2 and chunk_id = any ($1 || $3)',
-                       'embedding_' || space) using shown, tenant, hidden;
+        foreach moved in array shown || hidden loop
+            execute format('update veraz.%I set is_current = not is_current where tenant_id = $1 and chunk_id = $2', 'embedding_' || space)
+              using tenant, moved;
+        end loop;
     end loop;
     perform veraz.write_posting_delta(shown, 1);
     perform veraz.write_posting_delta(hidden, -1);
