@@ -81,8 +81,7 @@ def _refuse(found: Standing, reason: str, fix: str) -> NoReturn:
 async def supersede(connection: Connection, source: str, old: str, new: str, since: date | None) -> Standing:
     """`old` is replaced by `new` from the day `since` on (None: today). Raises ItemError for a document that there is not,
     UsageError for a successor that is gone, and for a cycle, naming it."""
-    await connection.execute(statement("ops", "lock_supersession"))
-    replaced = await required(connection, source, old, "supersede")
+    replaced = await _held(connection, source, old)
     successor = await required(connection, source, new, "supersede")
     if successor.deleted_at is not None:
         raise UsageError(
@@ -95,18 +94,36 @@ async def supersede(connection: Connection, source: str, old: str, new: str, sin
 
 async def unsupersede(connection: Connection, source: str, old: str) -> Standing:
     """The document counts again, whatever others declare. The operator's word is kept only where one is needed for that."""
-    await connection.execute(statement("ops", "lock_supersession"))
-    found = await required(connection, source, old, "supersede")
-    after = await _follow_declarations(connection, found)
-    if after.superseded_by is not None:
+    found = await _held(connection, source, old)
+    if found.pinned and found.superseded_by is None:
+        return found
+    try:
+        async with connection.transaction():
+            free = (await _follow_declarations(connection, found)).superseded_by is None
+    except UsageError:  # what is declared would form a cycle
+        free = False
+    if not free:
         await _pin(connection, found.document_id, None, None)
     return await required(connection, source, old, "supersede", lock=False)
 
 
 async def as_declared(connection: Connection, source: str, old: str) -> Standing:
     """Takes the operator's word back: what documents declare counts again."""
+    return await _follow_declarations(connection, await _held(connection, source, old))
+
+
+async def _held(connection: Connection, source: str, old: str) -> Standing:
+    """The document whose place is decided, with the locks that it takes. Raises ItemError for one that holds no text any more."""
     await connection.execute(statement("ops", "lock_supersession"))
-    return await _follow_declarations(connection, await required(connection, source, old, "supersede"))
+    found = await required(connection, source, old, "supersede")
+    if not found.has_text:
+        raise ItemError(
+            "the document was purged or erased: there is no text that could be replaced or count again",
+            external_id=old,
+            stage="supersede",
+            fix="ingest it again first",
+        )
+    return found
 
 
 async def _follow_declarations(connection: Connection, found: Standing) -> Standing:
