@@ -40,17 +40,17 @@ def deadlocks(url: str) -> int:
     return last
 
 
-OLD = "where external_id = 'old'"
-ONE_CHUNK = "where chunk_id = (select min(chunk_id::text)::uuid from veraz.chunk)"
 DAMAGE = {
-    "a pointer": f"update veraz.document set superseded_by = null, superseded_at = null, superseded_from = null {OLD}",
-    "a day": f"update veraz.document set superseded_from = '2001-01-01' {OLD}",
-    "a flag": f"update veraz.chunk set is_current = not is_current {ONE_CHUNK}",
+    "a pointer": "update veraz.document set superseded_by = null, superseded_at = null, superseded_from = null"
+    " where external_id = 'old'",
+    "a day": "update veraz.document set superseded_from = '2001-01-01' where external_id = 'old'",
+    "a flag": "update veraz.chunk set is_current = false where is_current",
     "a copied flag": "update veraz.embedding_1 set is_current = true",
     "a posting": "update veraz.posting set n = n + 1 where ctid = (select min(ctid) from veraz.posting)",
-    "a vector": f"delete from veraz.embedding_1 {ONE_CHUNK}",
+    "a vector": "delete from veraz.embedding_1 where is_current",
     "a word": "delete from veraz.lexeme_stat where lexeme = 'fever'",
-    "a text that was erased": f"update veraz.document set current_revision_id = null, deleted_at = now() {OLD}",
+    "a text that was erased": "update veraz.document set current_revision_id = null, deleted_at = now()"
+    " where external_id = 'old'",
 }
 
 
@@ -67,8 +67,3 @@ async def test_the_check_sees_what_is_wrong(engine: AsyncVeraz, database: str, d
 
 async def test_five_hundred_operations(database: str) -> None:
     await live_and_count(database, 500, seed=5, checkpoints=5)
-
-
-@pytest.mark.slow
-async def test_ten_thousand_operations(database: str) -> None:
-    await live_and_count(database, 10_000, seed=1, checkpoints=20)
