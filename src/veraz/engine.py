@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import msgspec
+from psycopg.errors import InsufficientPrivilege
 
 from veraz import __version__
 from veraz.answer import outcome
@@ -47,14 +48,16 @@ from veraz.ingest.chunk import CHUNKER
 from veraz.ingest.pipeline import Ingest, Progress
 from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
-from veraz.nouns.corpus import AccessRule, Identity, IngestReport, RawItem, SourceSettings
+from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
+from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
 from veraz.nouns.trace import Trace
+from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
 from veraz.ops.health import checks
 from veraz.ops.show import show_document
@@ -75,6 +78,7 @@ from veraz.schema.apply import (
     lock_installation,
     renew_runtime_password,
     replay_digest,
+    vacuum_documents,
 )
 from veraz.search import store as search_store
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
@@ -85,6 +89,7 @@ Report = Callable[[str], None]
 """Called with one line when something slow begins: a server starts, a model is prepared."""
 ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
+Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
@@ -399,11 +404,6 @@ class AsyncVeraz:
         async with self._database.administration() as connection:
             await analyse_tables(connection, space.space_id)
 
-    async def delete(self, external_id: str, *, source: str) -> bool:
-        """Hides a document from the next query on. False where there is none."""
-        async with self._database.transaction(await self.identity(), "write") as connection:
-            return await ingest_store.delete_document(connection, source, external_id) is not None
-
     async def merge_index(self) -> Mapping[str, int]:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
         identity = await self.identity()
@@ -411,9 +411,162 @@ class AsyncVeraz:
             pending = await ingest_store.pending_postings(connection)
         merged = {}
         for entry in pending:  # a transaction each: a merge that holds one analyser never waits for another
-            async with self._database.transaction(identity, "write") as connection:
-                merged[entry.analyser] = await ingest_store.merge_postings(connection, entry.analyser)
+            merge = partial(ingest_store.merge_postings, analyser=entry.analyser)
+            merged[entry.analyser] = await self._changing(merge)
         return merged
+
+    # --- the life of a document
+
+    async def _changing(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
+        """One write transaction of the runtime role, run again after a deadlock."""
+        identity = await self.identity()
+
+        async def once() -> Result:
+            async with self._database.transaction(identity, "write") as connection:
+                return await work(connection)
+
+        return await self._database.again(once)
+
+    async def _removing(self, what: str, work: Callable[[Connection], Awaitable[Result]]) -> Result:
+        """The same as the maintenance role: the runtime login may not remove what it serves."""
+        identity = await self.identity()
+
+        async def once() -> Result:
+            async with self._database.maintenance(identity.tenant_id) as connection:
+                return await work(connection)
+
+        try:
+            return await self._database.again(once)
+        except InsufficientPrivilege as error:
+            raise UsageError(
+                f"this login may not {what}",
+                fix="use the administrator's URL, not that of the runtime login: --database URL",
+            ) from error
+
+    async def standing(self, external_id: str, *, source: str) -> Standing:
+        """A document as its operator sees it: who may read it, whether it is deleted, by what it is replaced. Raises ItemError
+        where there is none."""
+        async with self._database.transaction(await self.identity(), "write") as connection:
+            return await lifecycle.required(connection, source, external_id, "look up", lock=False)
+
+    async def set_access(self, external_id: str, *, source: str, access: Access) -> Access:
+        """Who may read a document from the next query on. Returns what held before. Raises ItemError where there is none."""
+        labels = None if access.rule == "owner" else access.labels
+        checked = check_access(labels, access.rule, access.owner, access.readable_from, access.readable_until)
+        assert checked is not None
+
+        async def work(connection: Connection) -> Access:
+            found = await lifecycle.required(connection, source, external_id, "change")
+            await ingest_store.update_access(connection, found.document_id, checked)
+            return found.access
+
+        return await self._changing(work)
+
+    async def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
+        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
+        good, see there. False where there is none."""
+        if erase:
+            return await self.erase(external_id, source=source) is not None
+
+        async def work(connection: Connection) -> bool:
+            await lifecycle.standing(connection, source, external_id)
+            return await ingest_store.delete_document(connection, source, external_id) is not None
+
+        return await self._changing(work)
+
+    async def restore(self, external_id: str, *, source: str) -> Restored:
+        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure there
+        is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
+        undelete = partial(lifecycle.restore, source=source, external_id=external_id)
+        restored = await self._changing(undelete)
+        if restored is None:
+            lift = partial(lifecycle.lift_tombstone, source=source, external_id=external_id)
+            return await self._removing("lift a tombstone", lift)
+        return restored
+
+    async def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
+        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
+        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        removed = await self._removing(
+            "erase", partial(lifecycle.erase, source=source, external_id=external_id)
+        )
+        if removed is None:
+            return None
+        erasure, transaction = removed
+        await self.merge_index()
+        return replace(erasure, remains=await self._vacuum_after(transaction, rewrite))
+
+    async def _vacuum_after(self, transaction: str, rewrite: bool) -> str | None:
+        """Why dead rows may still hold what `transaction` removed; None where they do not."""
+        async with self._database.administration() as connection:
+            before = await lifecycle.older_readers(connection, transaction, everywhere=rewrite)
+            refused = await vacuum_documents(connection, rewrite=rewrite)
+            readers = max(before, await lifecycle.older_readers(connection, transaction, everywhere=rewrite))
+        if refused:
+            return f"this login may not vacuum {', '.join(refused)}"
+        return f"{readers} older transactions may still see it; vacuum again after them" if readers else None
+
+    async def supersede(
+        self,
+        external_id: str,
+        *,
+        source: str,
+        by: str | None = None,
+        since: date | None = None,
+        undo: bool = False,
+        as_declared: bool = False,
+    ) -> Standing:
+        """An operator's word, which counts before what documents declare: the document is replaced `by` another of its source
+        since a day (None: today); or (`undo`) it counts again, whatever is declared; or (`as_declared`) the word is taken back.
+        Raises UsageError for a cycle, naming it, ItemError where a document does not exist."""
+        if (by is not None) + undo + as_declared != 1:
+            raise UsageError(
+                "say exactly one of by, undo and as_declared",
+                fix="veraz supersede OLD --by NEW --source SLUG",
+            )
+        if by is None:
+            work = lifecycle.unsupersede if undo else lifecycle.as_declared
+            return await self._changing(partial(work, source=source, old=external_id))
+        if by == external_id:
+            raise UsageError(f"{by!r} cannot replace itself", fix="name another document with --by")
+        if since is not None and since > datetime.now(UTC).date():
+            raise UsageError(
+                f"{since} is still to come, and search would hide {external_id!r} from now on",
+                fix="supersede it on that day",
+            )
+        return await self._changing(
+            partial(lifecycle.supersede, source=source, old=external_id, new=by, since=since)
+        )
+
+    async def retention(self) -> Retention:
+        """How long the tenant keeps what is no longer current."""
+        async with self._database.transaction(await self.identity()) as connection:
+            return await retention.policy_of(connection)
+
+    async def set_retention(self, policy: Retention) -> None:
+        """Another policy, for the next run of it: nothing is removed now."""
+        retention.check_policy(policy)
+        await self._removing("set the policy", partial(retention.set_policy, policy=policy))
+
+    async def run_retention(
+        self,
+        *,
+        dry_run: bool = False,
+        batch: int = 200,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Purged:
+        """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
+        own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
+        identity = await self.identity()
+        run = retention.Run(self._database, identity, await self.retention(), batch, progress)
+        try:
+            return await run.run(dry_run=dry_run)
+        except InsufficientPrivilege as error:
+            raise UsageError(
+                "this login may not remove documents",
+                fix="use the administrator's URL, not that of the runtime login: --database URL",
+            ) from error
 
     # --- search
 
@@ -519,7 +672,23 @@ class AsyncVeraz:
         if revision is not None and as_of is not None:
             raise UsageError("both a revision and a day are given", fix="name one of them")
         async with self._database.transaction(await self.identity()) as connection:
-            return await show_document(connection, external_id, source, revision, as_of)
+            shown = await show_document(connection, external_id, source, revision, as_of)
+        return await self._with_hidden_successor(shown)
+
+    async def _with_hidden_successor(self, shown: Shown) -> Shown:
+        """Names a successor that was deleted, to who could read it were it not: it hides this document all the same."""
+        if shown.superseded_at is None or shown.superseded_by is not None:
+            return shown
+        async with self._database.transaction(await self.identity(), "write") as connection:
+            hidden = await lifecycle.hidden_successor(connection, shown.document_id)
+        if hidden is None:
+            return shown
+        return replace(
+            shown,
+            superseded_by=hidden.external_id,
+            successor_deleted_at=hidden.deleted_at,
+            successor_erased_at=hidden.erased_at,
+        )
 
     # --- answers
 

@@ -12,10 +12,11 @@ from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
 from veraz.ingest.pipeline import Progress
 from veraz.nouns.answer import Answer
-from veraz.nouns.corpus import AccessRule, Identity, IngestReport
+from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
+from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
@@ -191,13 +192,68 @@ class Veraz:
             )
         )
 
-    def delete(self, external_id: str, *, source: str) -> bool:
-        """Hides a document from the next query on. False where there is none."""
-        return self._portal.run(self._engine.delete(external_id, source=source))
-
     def merge_index(self) -> Mapping[str, int]:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
         return self._portal.run(self._engine.merge_index())
+
+    def standing(self, external_id: str, *, source: str) -> Standing:
+        """A document as its operator sees it: who may read it, whether it is deleted, by what it is replaced. Raises ItemError
+        where there is none."""
+        return self._portal.run(self._engine.standing(external_id, source=source))
+
+    def set_access(self, external_id: str, *, source: str, access: Access) -> Access:
+        """Who may read a document from the next query on. Returns what held before. Raises ItemError where there is none."""
+        return self._portal.run(self._engine.set_access(external_id, source=source, access=access))
+
+    def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
+        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
+        good, see there. False where there is none."""
+        return self._portal.run(self._engine.delete(external_id, source=source, erase=erase))
+
+    def restore(self, external_id: str, *, source: str) -> Restored:
+        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure there
+        is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
+        return self._portal.run(self._engine.restore(external_id, source=source))
+
+    def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
+        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
+        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        return self._portal.run(self._engine.erase(external_id, source=source, rewrite=rewrite))
+
+    def supersede(
+        self,
+        external_id: str,
+        *,
+        source: str,
+        by: str | None = None,
+        since: date | None = None,
+        undo: bool = False,
+        as_declared: bool = False,
+    ) -> Standing:
+        """An operator's word, which counts before what documents declare: the document is replaced `by` another of its source
+        since a day (None: today); or (`undo`) it counts again, whatever is declared; or (`as_declared`) the word is taken back.
+        Raises UsageError for a cycle, naming it, ItemError where a document does not exist."""
+        return self._portal.run(
+            self._engine.supersede(
+                external_id, source=source, by=by, since=since, undo=undo, as_declared=as_declared
+            )
+        )
+
+    def retention(self) -> Retention:
+        """How long the tenant keeps what is no longer current."""
+        return self._portal.run(self._engine.retention())
+
+    def set_retention(self, policy: Retention) -> None:
+        """Another policy, for the next run of it: nothing is removed now."""
+        return self._portal.run(self._engine.set_retention(policy))
+
+    def run_retention(
+        self, *, dry_run: bool = False, batch: int = 200, progress: Callable[[int, int], None] | None = None
+    ) -> Purged:
+        """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
+        own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
+        return self._portal.run(self._engine.run_retention(dry_run=dry_run, batch=batch, progress=progress))
 
     def search(
         self,

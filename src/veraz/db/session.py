@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
@@ -29,6 +31,9 @@ Connection = AsyncConnection[Any]
 Prepare = Literal["auto", "on", "off"]
 """Whether statements are prepared on the server: auto asks each connection whether a pooler stands in between."""
 Begin = Callable[[AsyncExitStack, Connection], Awaitable[None]]
+Result = TypeVar("Result")
+ATTEMPTS = 10
+"""How often a transaction is run that the server gave up in favour of another one."""
 
 
 class Database:
@@ -38,6 +43,8 @@ class Database:
         self._pool = pool
         self.capabilities = capabilities
         self.url = url
+        self.collisions = 0
+        """Transactions that the server gave up for another one's sake, and that were run again."""
         self._search_path = ", ".join([*_quoted(["veraz", *capabilities.extension_schemas]), "pg_temp"])
 
     @classmethod
@@ -73,6 +80,21 @@ class Database:
         async with self._pool.connection() as connection:
             self.capabilities = await read_capabilities(connection)
         self._search_path = ", ".join([*_quoted(["veraz", *self.capabilities.extension_schemas]), "pg_temp"])
+
+    async def again(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """What `work` returns, run again where the server ended its transaction in a deadlock or for want of an order. `work`
+        opens the transaction, and leaves nothing behind when it fails. Raises DatabaseError when that never ends."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return await work()
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
+                self.collisions += 1
+                last = error
+            await asyncio.sleep(random.uniform(0, min(1.0, 0.01 * 2**attempt)))
+        raise DatabaseError(
+            f"other writers got in the way {ATTEMPTS} times: {str(last).splitlines()[0]}",
+            fix="run the command again when less is written",
+        ) from last
 
     @asynccontextmanager
     async def transaction(

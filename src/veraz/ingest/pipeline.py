@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -42,7 +43,6 @@ WINDOW_ITEMS = 64
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
-DEADLOCK_ATTEMPTS = 5
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
 """What the server says of a document that it will not take; anything else says something about the server."""
 REMEMBERED_VECTORS = 50_000
@@ -95,7 +95,7 @@ class Prepared:
     raw_hash: bytes
     expected: UUID | None
     is_new: bool
-    was_deleted: bool
+    deleted_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +243,8 @@ class Ingest:
             )
         expected = stored.current_revision_id if stored else None
         hashes = tuple(map(plan.content_hash, chunks))
-        was_deleted = stored is not None and stored.deleted
-        return Prepared(item, document, lang, chunks, hashes, digest, expected, expected is None, was_deleted)
+        deleted_at = stored.deleted_at if stored else None
+        return Prepared(item, document, lang, chunks, hashes, digest, expected, expected is None, deleted_at)
 
     # --- embed
 
@@ -323,7 +323,7 @@ class Ingest:
         written = 0
         while (embedded := await source.get()) is not None:
             try:
-                await self._write_again_after_deadlock(embedded)
+                await self._database.again(partial(self._write, embedded))
             except REFUSED as error:
                 item = embedded.prepared.item
                 reason = str(error).splitlines()[0]
@@ -334,23 +334,16 @@ class Ingest:
             if written % MERGE_EVERY == 0:
                 await self._merge(final=False)
 
-    async def _write_again_after_deadlock(self, embedded: Embedded) -> None:
-        for attempt in range(DEADLOCK_ATTEMPTS):
-            try:
-                await self._write(embedded)
-                return
-            except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
-                if attempt == DEADLOCK_ATTEMPTS - 1:
-                    raise
-
     async def _write(self, embedded: Embedded) -> None:
         prepared = embedded.prepared
         document_id = store.document_key(self._source.source_id, prepared.item.external_id)
         async with self._database.transaction(self._identity, "write") as connection:
             await self._lock(connection, document_id, prepared.document)
             state = await store.document_state(connection, document_id, prepared.raw_hash)
-            if state.erased:
-                raise _erased(prepared.item, None)
+            if state.erased_at is not None:
+                raise _erased(prepared.item, state.erased_at)
+            if state.deleted_at not in (None, prepared.deleted_at):
+                raise _deleted_meanwhile(prepared.item)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
                 links = await self._write_checked(connection, self._revision(embedded, document_id, state))
                 self.tally.counts["superseded"] += links
@@ -378,8 +371,6 @@ class Ingest:
     def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
         """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
         itself that wrote in between: the later line of a collection is the later version."""
-        if state.deleted and not prepared.was_deleted:
-            return False
         if state.current_revision_id == prepared.expected or state.current_revision_id in self._written:
             return True
         return plan.stated_from(prepared.document) is not None and state.stated_from is not None
@@ -417,7 +408,7 @@ class Ingest:
         return links
 
     async def _start_over(self, prepared: Prepared) -> None:
-        """Another ingest published this document meanwhile, or deleted it. A file is read again, so that the older text cannot
+        """Another ingest published this document meanwhile. A file is read again, so that the older text cannot
         win; a record cannot be, and what was published stays."""
         if prepared.item.payload is None:
             raise ItemError(
@@ -448,8 +439,11 @@ class Ingest:
                 else entry.delta >= max(100_000, entry.merged)
             )
             if entry.delta and (due or (final and entry.merged < 200_000)):
-                async with self._database.transaction(self._identity, "write") as connection:
-                    await store.merge_postings(connection, entry.analyser)
+                await self._database.again(partial(self._merge_one, entry.analyser))
+
+    async def _merge_one(self, analyser: str) -> None:
+        async with self._database.transaction(self._identity, "write") as connection:
+            await store.merge_postings(connection, analyser)
 
     def _count(self, what: str) -> None:
         self.tally.seen += 1
@@ -476,13 +470,23 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
         yield batch
 
 
-def _erased(item: RawItem, when: datetime | None) -> ItemError:
+def _erased(item: RawItem, when: datetime) -> ItemError:
     return ItemError(
-        f"was erased{f' on {when:%Y-%m-%d}' if when else ''} and does not come back by itself",
+        f"was erased on {when:%Y-%m-%d} and does not come back by itself",
         path=item.path,
         external_id=item.external_id,
         stage="store",
         fix="leave it out, or allow it again with: veraz restore EXTERNAL_ID --source SLUG",
+    )
+
+
+def _deleted_meanwhile(item: RawItem) -> ItemError:
+    return ItemError(
+        "was deleted while it was being ingested; it stays deleted",
+        path=item.path,
+        external_id=item.external_id,
+        stage="store",
+        fix="ingest it again if it should come back",
     )
 
 

@@ -28,7 +28,7 @@ class KnownDocument:
     external_id: str
     document_id: UUID
     current_revision_id: UUID | None
-    deleted: bool
+    deleted_at: datetime | None
     erased_at: datetime | None
     access: Access
     raw_hash: bytes | None
@@ -37,7 +37,7 @@ class KnownDocument:
 
     def holds(self, raw_hash: bytes) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history."""
-        return not self.deleted and (raw_hash == self.raw_hash or raw_hash in self.earlier)
+        return self.deleted_at is None and (raw_hash == self.raw_hash or raw_hash in self.earlier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class DocumentState:
     current_revision_id: UUID | None
     last_number: int
     stated_from: date | None = None
-    deleted: bool = False
-    erased: bool = False
+    deleted_at: datetime | None = None
+    erased_at: datetime | None = None
     is_stored: bool = False  # exactly this revision is there already
 
 
@@ -108,12 +108,12 @@ async def known_documents(
 
 
 def _known(row: Sequence[Any]) -> KnownDocument:
-    external_id, document_id, current, deleted, erased_at, labels, *access, raw_hash, number, earlier = row
+    external_id, document_id, current, deleted_at, erased_at, labels, *access, raw_hash, number, earlier = row
     return KnownDocument(
         external_id,
         document_id,
         current,
-        deleted,
+        deleted_at,
         erased_at,
         Access(tuple(labels), *access),
         raw_hash,

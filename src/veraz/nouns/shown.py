@@ -52,9 +52,19 @@ class ShownChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenSuccessor:
+    """A successor that was deleted: what it replaced stays replaced."""
+
+    external_id: str
+    deleted_at: datetime
+    erased_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """`shown` is the number of the revision whose sections and chunks these are. `superseded_by` and `supersedes` are external
-    ids in the same source."""
+    ids in the same source; a document is superseded when `superseded_at` is set, by one that the reader may not read when
+    `superseded_by` is not. `successor_deleted_at`: the successor was deleted, and hides this document all the same."""
 
     document_id: UUID
     external_id: str
@@ -73,3 +83,6 @@ class Shown:
     shown: int
     sections: tuple[Section, ...]
     chunks: tuple[ShownChunk, ...]
+    supersession_pinned: bool = False  # an operator said by what it is replaced, or that it is not
+    successor_deleted_at: datetime | None = None
+    successor_erased_at: datetime | None = None

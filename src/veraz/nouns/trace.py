@@ -28,5 +28,7 @@ Place = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class LiveQuote:
-    text: str
+    """`text` is None where the document may be read, and the revision was purged."""
+
+    text: str | None
     heading_path: tuple[str, ...]

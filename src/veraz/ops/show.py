@@ -46,6 +46,8 @@ async def show_document(
         superseded_by,
         at,
         since,
+        pinned,
+        purged_number,
         supersedes,
     ) = found[0]
     revisions = tuple(
@@ -56,7 +58,7 @@ async def show_document(
     if as_of is not None:
         chosen = _held(revisions, as_of, external_id)
     else:
-        chosen = _choose(revisions, revision if revision is not None else current, external_id)
+        chosen = _choose(revisions, revision if revision is not None else current, external_id, purged_number)
     return Shown(
         document_id=document_id,
         external_id=external_id,
@@ -75,6 +77,7 @@ async def show_document(
         shown=chosen.number,
         sections=await _sections(connection, chosen.revision_id),
         chunks=await _chunks(connection, chosen.revision_id),
+        supersession_pinned=pinned,
     )
 
 
@@ -90,11 +93,18 @@ def _held(revisions: Sequence[ShownRevision], day: date, external_id: str) -> Sh
     return last
 
 
-def _choose(revisions: Sequence[ShownRevision], number: int | None, external_id: str) -> ShownRevision:
+def _choose(
+    revisions: Sequence[ShownRevision], number: int | None, external_id: str, purged_number: int
+) -> ShownRevision:
     for revision in revisions:
         if revision.number == number:
             return revision
     known = ", ".join(str(r.number) for r in reversed(revisions))
+    if number is not None and number <= purged_number:
+        raise UsageError(
+            f"revision {number} of {external_id!r} was purged: its text is gone",
+            fix=f"what is kept: revision {known or 'none'}",
+        )
     raise UsageError(f"{external_id!r} has no revision {number}", fix=f"it has: {known or 'none'}")
 
 

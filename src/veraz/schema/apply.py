@@ -349,5 +349,17 @@ async def analyse_tables(connection: AsyncConnection[Any], space_id: int) -> boo
     return True
 
 
+async def vacuum_documents(connection: AsyncConnection[Any], *, rewrite: bool) -> tuple[str, ...]:
+    """Removes dead rows of every table that holds what was made of documents. Returns those that this login may not.
+    `rewrite` leaves no freed page behind that holds old bytes, and locks out everybody else meanwhile."""
+    options = sql.SQL("full, analyze" if rewrite else "analyze")
+    rows = await (await connection.execute(statement("schema", "tables_of_documents"))).fetchall()
+    for name, allowed in rows:
+        if allowed:
+            table = sql.Identifier("veraz", name)
+            await connection.execute(sql.SQL("vacuum ({}) {}").format(options, table))
+    return tuple(name for name, allowed in rows if not allowed)
+
+
 def _space_parameters(space: SpaceSpec) -> dict[str, object]:
     return {name: getattr(space, name) for name in SpaceSpec.__dataclass_fields__}

@@ -88,9 +88,11 @@ def explained(trace: Trace, live: Mapping[Place, LiveQuote], tenant: str) -> dic
 def _with_quote(citation: Mapping[str, Any], live: Mapping[Place, LiveQuote]) -> dict[str, Any]:
     place = tuple(citation[name] for name in ("source", "external_id", "revision", "start", "end"))
     quote = live.get(place)
+    text = quote.text if quote else None
     return {
         **citation,
-        "quote": quote.text if quote else None,
-        "available": quote is not None,
+        "quote": text,
+        "available": text is not None,
+        "purged": quote is not None and text is None,
         "heading_path": list(quote.heading_path) if quote else [],
     }

@@ -72,7 +72,8 @@ async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, LiveQ
             strict=True,
         )
     )
-    cursor = await connection.execute(statement("traces", "live_quotes"), columns)
+    parameters = {**columns, "traced_at": trace.created_at}
+    cursor = await connection.execute(statement("traces", "live_quotes"), parameters)
     return {
         (row[0], row[1], row[2], row[3], row[4]): LiveQuote(row[5], tuple(row[6] or ()))
         for row in await cursor.fetchall()

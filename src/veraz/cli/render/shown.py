@@ -81,9 +81,12 @@ def readers(access: Access) -> str:
 
 
 def _standing(shown: Shown) -> Text:
-    if shown.superseded_by:
+    if shown.superseded_at:
+        by = shown.superseded_by or "a document that you may not read"
+        gone = "erased" if shown.successor_erased_at else "deleted" if shown.successor_deleted_at else ""
         since = f" from {shown.superseded_from}" if shown.superseded_from else ""
-        return text(f"superseded by {shown.superseded_by}{since}", "bold red")
+        said = ", as an operator said" if shown.supersession_pinned else ""
+        return text(f"superseded by {by}{since}{f', which was {gone}' if gone else ''}{said}", "bold red")
     if shown.current_revision == shown.shown:
         return text("current", "green")
     return text(f"not the current revision, which is {shown.current_revision or 'none'}", "bold red")

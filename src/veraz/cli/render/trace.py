@@ -21,7 +21,8 @@ from veraz.cli.render.console import (
     timings,
 )
 
-GONE = "purged, or not permitted to you"
+GONE = "deleted, purged, or not permitted to you"
+PURGED = "this revision was purged; its text is gone"
 
 Record = Mapping[str, Any]
 
@@ -156,4 +157,4 @@ def _show_citation(out: Console, citation: Record) -> None:
 def _quote(citation: Record) -> Text:
     if citation.get("available") and citation.get("quote") is not None:
         return text(f"“{one_line(citation['quote'])}”", "italic")
-    return text(GONE, "bold red")
+    return text(PURGED if citation.get("purged") else GONE, "bold red")

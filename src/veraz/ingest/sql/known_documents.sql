@@ -1,6 +1,6 @@
 -- Purpose: what is stored of these documents, to skip the unchanged. One row per known id. Index: document (tenant, source, external id).
 -- `earlier`: hashes of dated revisions that are not current: upstream may publish its versions in any order.
-select d.external_id, d.document_id, d.current_revision_id, d.deleted_at is not null as deleted, d.erased_at, d.acl, d.acl_rule, d.owner,
+select d.external_id, d.document_id, d.current_revision_id, d.deleted_at, d.erased_at, d.acl, d.acl_rule, d.owner,
        d.readable_from, d.readable_until, r.raw_hash,
        (select max(number) from veraz.revision a where a.tenant_id = d.tenant_id and a.document_id = d.document_id) as number,
        array(select a.raw_hash from veraz.revision a

@@ -21,6 +21,7 @@ alter table veraz.document
     add column erased_at timestamptz,
     add column superseded_from date,
     add column supersession_pinned boolean not null default false,
+    add column purged_number integer not null default 0,
     add check (acl_rule <> 'owner' or owner is not null),
     add check (readable_until > readable_from),
     add check (erased_at is null or (deleted_at is not null and current_revision_id is null));
@@ -29,6 +30,7 @@ comment on column veraz.document.owner is 'a label whose holder may always read 
 comment on column veraz.document.superseded_from is 'the day from which the successor holds, as upstream means it; superseded_at says when it was linked here';
 comment on column veraz.document.supersession_pinned is 'an operator said by what it is replaced, or that it is not: what documents declare no longer counts';
 comment on column veraz.document.erased_at is 'text and vectors are gone for good; the identity stays, so that the document does not come back by itself';
+comment on column veraz.document.purged_number is 'the highest number that a purged revision had: no number is given twice, or an old citation would find another text';
 create index document_deleted on veraz.document (tenant_id, deleted_at) where deleted_at is not null;
 
 -- Upstream's own date, or no beginning where it only says when the revision ended, or the day on which it was taken in.
@@ -58,4 +60,32 @@ begin
         execute format('alter table veraz.%I alter column revision_id set not null, force row level security', t);
     end loop;
     execute 'alter table veraz.chunk force row level security';
+end $$;
+
+-- The planner's statistics keep samples of what they describe, and an erased text must not live on in them. Naming the type again drops
+-- the samples that are there.
+alter table veraz.revision
+    alter column text type text, alter column text set statistics 0, alter column title type text, alter column title set statistics 0,
+    alter column url type text, alter column url set statistics 0, alter column meta type jsonb, alter column meta set statistics 0;
+alter table veraz.section
+    alter column heading type text, alter column heading set statistics 0,
+    alter column heading_path type text[], alter column heading_path set statistics 0;
+alter table veraz.chunk
+    alter column heading_path type text[], alter column heading_path set statistics 0, alter column body type text, alter column body set statistics 0,
+    alter column display type text, alter column display set statistics 0, alter column header type text, alter column header set statistics 0;
+alter table veraz.chunk_lexical
+    alter column tsv type tsvector, alter column tsv set statistics 0,
+    alter column bm25 type @extschema@.sparsevec(1000000000), alter column bm25 set statistics 0;
+alter table veraz.lexeme_stat alter column lexeme type text, alter column lexeme set statistics 0;
+alter table veraz.trace
+    alter column question type text, alter column question set statistics 0, alter column record type jsonb, alter column record set statistics 0;
+do $$
+declare
+    e record;
+begin
+    for e in select c.relname, format_type(a.atttypid, a.atttypmod) as type
+               from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'vec'
+              where c.relnamespace = 'veraz'::regnamespace and c.relkind = 'r' and c.relname ~ '^embedding_[0-9]+$' loop
+        execute format('alter table veraz.%I alter column vec type %s, alter column vec set statistics 0', e.relname, e.type);
+    end loop;
 end $$;

@@ -103,6 +103,7 @@ language plpgsql as $$
 declare
     tenant  uuid := veraz.current_tenant();
     touched record;
+    cycle   text[];
     links   integer := 0;
 begin
     if not veraz.lock_supersession(false) then
@@ -110,20 +111,19 @@ begin
     end if;
     -- what is declared must have no cycle, even where pointers have none yet: several may declare that they replace one document, and
     -- when the newest of them goes, another takes its place
-    if exists (
-        with recursive chain as (
-            select d.source_id, d.external_id, r.supersedes
-              from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
-             where d.tenant_id = tenant and d.document_id = for_document and r.supersedes is not null
-            union
-            select d.source_id, d.external_id, r.supersedes
-              from chain c
-              join veraz.document d on d.tenant_id = tenant and d.source_id = c.source_id and d.external_id = c.supersedes
-              join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
-             where r.supersedes is not null
-        ) select from chain where supersedes = (select external_id from veraz.document where tenant_id = tenant and document_id = for_document)
-    ) then
-        raise exception 'supersession would form a cycle' using errcode = 'integrity_constraint_violation';
+    with recursive chain as (
+        select d.source_id, d.external_id, r.supersedes, array[d.external_id] as path
+          from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
+         where d.tenant_id = tenant and d.document_id = for_document and r.supersedes is not null
+        union all
+        select d.source_id, d.external_id, r.supersedes, c.path || d.external_id
+          from chain c
+          join veraz.document d on d.tenant_id = tenant and d.source_id = c.source_id and d.external_id = c.supersedes
+          join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
+         where r.supersedes is not null and d.external_id <> all (c.path)
+    ) select path || supersedes into cycle from chain where supersedes = path[1] limit 1;
+    if cycle is not null then
+        perform veraz.raise_cycle((select array_agg(id order by i desc) from unnest(cycle) with ordinality u (id, i)));
     end if;
     for touched in
         with self as (
@@ -163,18 +163,31 @@ end $$;
 
 create or replace function veraz.refuse_cycle(from_document uuid) returns void
 language plpgsql as $$
+declare
+    cycle text[];
 begin
-    if exists (
-        with recursive chain as (
-            select superseded_by as document_id from veraz.document
-             where tenant_id = veraz.current_tenant() and document_id = from_document and superseded_by is not null
-            union
-            select d.superseded_by from chain c join veraz.document d on d.tenant_id = veraz.current_tenant() and d.document_id = c.document_id
-             where d.superseded_by is not null
-        ) select from chain where document_id = from_document
-    ) then
-        raise exception 'supersession would form a cycle' using errcode = 'integrity_constraint_violation';
+    with recursive chain as (
+        select superseded_by as document_id, array[external_id] as path, array[document_id] as seen from veraz.document
+         where tenant_id = veraz.current_tenant() and document_id = from_document and superseded_by is not null
+        union all
+        select d.superseded_by, c.path || d.external_id, c.seen || d.document_id
+          from chain c join veraz.document d on d.tenant_id = veraz.current_tenant() and d.document_id = c.document_id
+         where d.superseded_by is not null and d.document_id <> all (c.seen)
+    ) select path || path[1] into cycle from chain where document_id = from_document limit 1;
+    if cycle is not null then
+        perform veraz.raise_cycle(cycle);
     end if;
+end $$;
+
+-- Each of these documents would be replaced by the next, and the last is the first.
+create or replace function veraz.raise_cycle(chain text[]) returns void
+language plpgsql as $$
+begin
+    if cardinality(chain) > 12 then
+        chain := chain[:6] || '…'::text || chain[cardinality(chain) - 4:];
+    end if;
+    raise exception 'supersession would form a cycle: % (each replaced by the next)', array_to_string(chain, ' → ')
+        using errcode = 'integrity_constraint_violation';
 end $$;
 
 -- An operator's word: this document is replaced by that one (null: by none), whatever documents declare.

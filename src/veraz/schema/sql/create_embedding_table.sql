@@ -10,5 +10,6 @@ create table {embedding} (
     primary key (tenant_id, chunk_id),
     foreign key (tenant_id, chunk_id) references veraz.chunk on delete cascade
 );
+alter table {embedding} alter column vec set statistics 0; -- samples of vectors would outlive an erased text
 create index {document_index} on {embedding} (tenant_id, document_id);
 create index {index} on {embedding} using hnsw (vec {operators}) where is_current;
