@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.corpus import put, record
-from tests.support.tenants import SECRET, Tenants
+from tests.support.tenants import ALPHA, SECRET, Tenants
 
 from veraz.answer import store as answer_store
 from veraz.db.session import Connection
@@ -71,6 +71,18 @@ async def test_the_arms_hide_the_document(tenants: Tenants, mode: Any, exact: bo
         found = await tenants.acting_as(identity).search(QUESTION, lang="en", mode=mode, k=50, exact=exact)
         assert (SECRET in " ".join(h.body for h in found.hits)) is visible
         assert ("pay" in {h.document.external_id for h in found.hits}) is visible
+
+
+async def test_an_explanation_counts_what_the_reader_may_read(tenants: Tenants) -> None:
+    """As if the hidden document were not there: its words occur nowhere, and a word that it shares weighs as in the rest."""
+    counted = {}
+    for identity in (tenants.alpha, tenants.alpha_hr):
+        found = await tenants.acting_as(identity).search(
+            f"{ALPHA} {SECRET} section begins", lang="en", mode="lexical", explain=True
+        )
+        counted[identity.roles] = {t["lexeme"]: t["chunks"] for t in (found.hits[0].explain or {})["terms"]}
+    assert counted["public",] == {ALPHA: 2, SECRET: 0, "section": 1, "begin": 0}
+    assert counted["public", "hr"] == {ALPHA: 2, SECRET: 1, "section": 1, "begin": 1}
 
 
 async def test_statements_that_take_ids_hide_the_document(tenants: Tenants) -> None:
