@@ -31,19 +31,26 @@ async def tenants(tenants_database: str) -> AsyncIterator[Tenants]:
         yield found
 
 
+async def stocked_world(url: str) -> World:
+    async with await databases.open_engine(url) as engine:
+        return await world.fill(engine)
+
+
 @pytest.fixture(scope="session")
 def besieged(server: str, template: str) -> Iterator[tuple[str, World]]:
     """A database with something to steal. Nothing that is done to it is committed."""
-
-    async def prepare(url: str) -> World:
-        async with await databases.open_engine(url) as engine:
-            return await world.fill(engine)
-
     with databases.fresh(server, template) as url:
-        yield url, asyncio.run(prepare(url))
+        yield url, asyncio.run(stocked_world(url))
 
 
 @pytest.fixture
 def siege(besieged: tuple[str, World]) -> Iterator[Siege]:
     with besieging(*besieged) as opened_siege:
         yield opened_siege
+
+
+@pytest.fixture(scope="session")
+def visited(server: str, template: str) -> Iterator[tuple[str, World]]:
+    """The same for engines, whose searches leave traces."""
+    with databases.fresh(server, template) as url:
+        yield url, asyncio.run(stocked_world(url))

@@ -85,6 +85,24 @@ async def test_an_explanation_counts_what_the_reader_may_read(tenants: Tenants) 
     assert counted["public", "hr"] == {ALPHA: 2, SECRET: 1, "section": 1, "begin": 1}
 
 
+async def test_scores_weigh_words_by_what_is_hidden_too_and_explanations_do_not(engine: AsyncVeraz) -> None:
+    """What SECURITY.md says of statistics: a hidden document changes how rare a word is in scores, and nothing that is shown."""
+
+    async def asked() -> tuple[float, object]:
+        (hit,) = (await engine.search("rarity", lang="en", mode="lexical", explain=True)).hits
+        assert hit.explain is not None
+        assert hit.lexical is not None
+        return hit.lexical.score, hit.explain["terms"]
+
+    await put(engine, record("a", "The rarity is here."), record("b", "Another text entirely."))
+    score, terms = await asked()
+    assert terms == [{"lexeme": "rariti", "analyser": "en", "chunks": 1, "idf": 0.6931}]
+    await put(engine, record("c", "The rarity is here.", acl=["hr"]))
+    lower, same = await asked()
+    assert same == terms
+    assert lower < score
+
+
 async def test_statements_that_take_ids_hide_the_document(tenants: Tenants) -> None:
     documents, revisions = (
         await ids(tenants, "document_id", "document"),

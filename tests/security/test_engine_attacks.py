@@ -1,4 +1,4 @@
-"""The engine as its callers use it: many identities on one engine and one connection, guessed ids, what a connection remembers."""
+"""The engine as its callers use it: many identities on one engine and connection, guessed ids, what a connection remembers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from veraz.engine import AsyncVeraz
 
 
 @pytest.fixture
-async def attacked(besieged: tuple[str, World]) -> AsyncIterator[tuple[AsyncVeraz, World]]:
+async def attacked(visited: tuple[str, World]) -> AsyncIterator[tuple[AsyncVeraz, World]]:
     """On one connection, so that every identity comes after another."""
-    url, world = besieged
+    url, world = visited
     async with await databases.open_engine(url) as engine:
         await engine._database._pool.resize(1, 1)
         yield engine, world
@@ -91,10 +91,10 @@ async def test_a_role_of_many_characters_opens_nothing(attacked: tuple[AsyncVera
 
 
 async def test_text_of_questions_is_in_no_list_of_the_server(
-    besieged: tuple[str, World], attacked: tuple[AsyncVeraz, World]
+    visited: tuple[str, World], attacked: tuple[AsyncVeraz, World]
 ) -> None:
     """pg_stat_activity shows a login what its other sessions run: statements with places for values, never the values."""
-    url, _ = besieged
+    url, _ = visited
     engine, world = attacked
     with psycopg.connect(url, autocommit=True) as watching:
         async with engine._database.transaction(world.identity("hr")) as connection:

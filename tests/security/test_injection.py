@@ -1,8 +1,9 @@
-"""Hostile text in every place that takes text: it finds nothing that is hidden, changes nothing, and no error of the database reaches
-the caller."""
+"""Hostile text in every place that takes text: it finds nothing that is hidden, changes nothing, and no error of the database
+reaches the caller."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import date
@@ -61,18 +62,28 @@ parametrised = pytest.mark.parametrize("payload", [pytest.param(p, id=n) for n, 
 
 
 @pytest.fixture
-async def insider(besieged: tuple[str, World]) -> AsyncIterator[tuple[AsyncVeraz, World]]:
-    url, world = besieged
+async def insider(visited: tuple[str, World]) -> AsyncIterator[tuple[AsyncVeraz, World]]:
+    url, world = visited
     async with await databases.open_engine(url) as engine:
         yield engine.acting_as(world.identity("public")), world
 
 
+_tenants = itertools.count()
+
+
 @pytest.fixture
-def unchanged(besieged: tuple[str, World]) -> Iterator[None]:
+async def own(visited: tuple[str, World]) -> AsyncIterator[AsyncVeraz]:
+    """Acting in a tenant that holds nothing yet."""
+    async with await databases.open_engine(visited[0]) as engine:
+        yield engine.acting_as(await engine.ensure_tenant(f"own{next(_tenants)}"))
+
+
+@pytest.fixture
+def unchanged(visited: tuple[str, World]) -> Iterator[None]:
     """Traces are all that reading leaves."""
 
     def state() -> list[tuple[Any, ...]]:
-        with besieging(*besieged) as siege:
+        with besieging(*visited) as siege:
             return [row for row in siege.state_of_others(None) if row[0] != "trace"]
 
     before = state()
@@ -113,7 +124,7 @@ def reading(engine: AsyncVeraz, payload: str) -> dict[str, Callable[[], Awaitabl
 async def test_reading(insider: tuple[AsyncVeraz, World], unchanged: None, payload: str) -> None:  # noqa: ARG001
     engine, world = insider
     for call, run in reading(engine, payload).items():
-        said = await told(run)  # raises what is no VerazError
+        said = await told(run())  # raises what is no VerazError
         echo = repr(said)
         for written in (
             repr(payload)[1:-1],
@@ -132,16 +143,16 @@ async def test_reading(insider: tuple[AsyncVeraz, World], unchanged: None, paylo
 async def test_deleting(insider: tuple[AsyncVeraz, World], unchanged: None, payload: str) -> None:  # noqa: ARG001
     engine, _ = insider
     for external_id, source in ((payload, "s"), (marker("open"), payload), (payload, payload)):
-        said = await told(lambda: engine.delete(external_id, source=source))
+        said = await told(engine.delete(external_id, source=source))
         assert said is False or "cannot be stored" in said, (external_id, source)
 
 
 @parametrised
-async def test_writing(engine: AsyncVeraz, tmp_path: Path, payload: str) -> None:
-    """A document that says it everywhere is one document of its own tenant, found by what it says, and opened by its labels alone."""
-    other = await engine.ensure_tenant("beta")
-    await put(engine, record("theirs", "The other tenant's text."), identity=other)
-    await put(engine, record("mine", "A text that was there before.", acl=["hr"]))
+async def test_writing(own: AsyncVeraz, tmp_path: Path, payload: str) -> None:
+    """A document that says it everywhere is one document of its own tenant, found by what it says, opened by its labels alone."""
+    other = await own.ensure_tenant(f"other{next(_tenants)}")
+    await put(own, record("theirs", "The other tenant's text."), identity=other)
+    await put(own, record("mine", "A text that was there before.", acl=["hr"]))
     line = {
         "id": f"id {payload}",
         "title": f"t {payload}",
@@ -161,40 +172,40 @@ async def test_writing(engine: AsyncVeraz, tmp_path: Path, payload: str) -> None
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps(line) + "\n", encoding="utf-8")
     stated = {"name": f"n {payload}", "license": payload, "base_url": payload, "jurisdiction": payload}
-    report = await told(lambda: engine.ingest(path, source="s", **stated))
+    report = await told(own.ingest(path, source="s", **stated))
     if isinstance(report, str):
         assert "cannot be stored" in report
-        report = await engine.ingest(path, source="s")
+        report = await own.ingest(path, source="s")
     assert (report.new, report.failed) in ((1, 0), (0, 1)), report
     assert "psycopg" not in repr(report.errors)
     assert "Traceback" not in repr(report.errors)
-    kept = await rows(engine, "select external_id from veraz.document where acl <> '{hr}'")
+    kept = await rows(own, "select external_id from veraz.document where acl <> '{hr}'")
     assert len(kept) == report.new
     if kept:
-        found = await engine.search(WORD, lang="en")
+        found = await own.search(WORD, lang="en")
         assert [h.document.external_id for h in found.hits[:1]] == [kept[0][0]]
-        assert (await engine.show(kept[0][0])).external_id == kept[0][0]
-        assert await engine.delete(kept[0][0], source="s")
-    assert await rows(engine, "select deleted_at from veraz.document where external_id = 'mine'") == [(None,)]
-    assert (await engine.acting_as(other).show("theirs")).external_id == "theirs"
+        assert (await own.show(kept[0][0])).external_id == kept[0][0]
+        assert await own.delete(kept[0][0], source="s")
+    assert await rows(own, "select deleted_at from veraz.document where external_id = 'mine'") == [(None,)]
+    assert (await own.acting_as(other).show("theirs")).external_id == "theirs"
 
 
 @parametrised
-async def test_labels_and_names(engine: AsyncVeraz, tmp_path: Path, payload: str) -> None:
+async def test_labels_and_names(own: AsyncVeraz, tmp_path: Path, payload: str) -> None:
     """What is no label, slug or tenant is refused with the fix; what is one opens to its own spelling alone."""
     path = tmp_path / "a.md"
     path.write_text(f"# A\n\nThe {WORD} of a.", encoding="utf-8")
     for settings in ({"acl": [payload]}, {"owner": payload}, {"acl": [payload, "x"], "acl_rule": "all"}):
-        said = await told(lambda: engine.ingest(path, source="s", **settings))
+        said = await told(own.ingest(path, source="s", **settings))
         if not isinstance(said, str):
-            assert (await engine.search(WORD, lang="en")).hits == ()
-    said = await told(lambda: engine.ingest(path, source=payload))
+            assert (await own.search(WORD, lang="en")).hits == ()
+    said = await told(own.ingest(path, source=payload))
     assert (
         set(payload) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
         if not isinstance(said, str)
         else "not a slug" in said
     )
-    config = databases.config(engine._database.url, tenant=payload if payload.strip() else "-")
+    config = databases.config(own._database.url, tenant=payload if payload.strip() else "-")
     with pytest.raises(VerazError, match=r"no tenant|cannot be stored"):
-        async with await AsyncVeraz.open(config=config, embedder=await engine._open_embedder()) as other:
+        async with await AsyncVeraz.open(config=config, embedder=await own._open_embedder()) as other:
             await other.search(WORD, lang="en")

@@ -1,4 +1,4 @@
-"""Public failure reports about tenants, as cases: H38 here, H34 and H35 in test_runtime_role.py, H36 and H37 in test_tenant_isolation.py."""
+"""Public case H38. H34 and H35 are in test_runtime_role.py, H36 and H37 in test_tenant_isolation.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUESTION = "What is the notice period?"
 async def test_an_answer_is_never_taken_from_what_was_asked_with_other_rights(
     eager_engine: AsyncVeraz, cases: Path
 ) -> None:
-    """H38: the same question by department, with both, with neither, and after the file is gone; asked again and again in between."""
+    """The same question by department, with both, with neither, and after the file is gone; asked again and again in between."""
     for dept in ("hr", "legal"):
         await eager_engine.ingest(
             cases / f"h_dept_{dept}.md", source="handbook", acl=[f"dept:{dept}"], lang="en"

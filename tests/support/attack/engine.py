@@ -22,7 +22,7 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "hr": ("pay", "next", "inner", "turned"),
     "user:ana": ("owned",),
 }
-"""What a label opens by itself, written down by hand; `both` needs two. Nobody reads what is deleted, not yet or no longer open."""
+"""What a label opens by itself, by hand; `both` needs two. Nobody reads what is deleted, not yet open or no longer."""
 
 
 def identities(world: World) -> list[Identity]:
@@ -59,8 +59,8 @@ def leaked(world: World, identity: Identity, shown: object) -> list[str]:
 
 
 async def searches(engine: AsyncVeraz, world: World) -> Leaks:
-    """One engine, one connection, many identities after one another, each question many times: nothing of one answer is in another's.
-    What is prepared on the connection has run more than five times when it meets another identity."""
+    """One engine, one connection, many identities after one another, one question: nothing of one answer is in another's. What is
+    prepared on the connection has run more than five times when it meets another identity."""
     found = []
     modes: tuple[Literal["hybrid", "lexical", "semantic"], ...] = ("hybrid", "lexical", "semantic")
     for day, mode, exact, identity in product(DAYS, modes, (False, True), identities(world)):
@@ -99,9 +99,9 @@ async def shows(engine: AsyncVeraz, world: World) -> Leaks:
     found = []
     for identity in identities(world)[1::2]:
         acting, own = engine.acting_as(identity), readable(world, identity)
-        absent = await told(lambda: acting.show("absent"))
+        absent = await told(acting.show("absent"))
         for name in sorted(everything()):
-            said = await told(lambda: acting.show(name))
+            said = await told(acting.show(name))
             where = f"show {name} as {identity.tenant} {identity.roles}"
             if name in own:
                 found += [f"{where}: {word}" for word in leaked(world, identity, said)]
@@ -109,17 +109,17 @@ async def shows(engine: AsyncVeraz, world: World) -> Leaks:
             elif said != str(absent).replace("absent", name):
                 found.append(f"{where} says {said}")
             for day, revision in ((date(2024, 6, 1), None), (None, 1)):
-                said = await told(lambda: acting.show(name, as_of=day, revision=revision))
+                said = await told(acting.show(name, as_of=day, revision=revision))
                 found += (
                     [] if name in own or "no document" in str(said) else [f"{where} on {day} says {said}"]
                 )
     return found
 
 
-async def told(call: Callable[[], Awaitable[Any]]) -> Any:
+async def told(call: Awaitable[Any]) -> Any:
     """The result, or the message of a clean error. Anything else is raised."""
     try:
-        return await call()
+        return await call
     except VerazError as error:
         return str(error)
 
@@ -138,11 +138,11 @@ async def traces(engine: AsyncVeraz, world: World) -> Leaks:
             continue
         for call in (acting.trace, acting.explain_trace):
             for guess in guesses:
-                said = await told(lambda: call(guess))
+                said = await told(call(guess))
                 found += [
                     f"{call.__name__} {guess} as {identity.roles}: {w}" for w in leaked(world, identity, said)
                 ]
-            exists, lacks = [await told(lambda: call(i)) for i in (known, absent)]
+            exists, lacks = [await told(call(i)) for i in (known, absent)]
             found += (
                 []
                 if exists == str(lacks).replace(absent, known)
@@ -169,7 +169,7 @@ async def labels_as_given(engine: AsyncVeraz, world: World, roles: Sequence[str]
     assert row is not None
     found = [] if row == (list(roles), False) else [f"{roles!r} became {row!r}"]
     opened = {r[0] for r in shown} - readable(world, identity)
-    return found + [f"{roles!r} opened {sorted(opened)}"] if opened else found
+    return [*found, f"{roles!r} opened {sorted(opened)}"] if opened else found
 
 
 CLEAN = (True, None, None, None, "auto", False)
@@ -190,7 +190,7 @@ async def leftovers(engine: AsyncVeraz, world: World) -> Leaks:
                 await connection.execute(end if end and end != "raise" else "select 1")  # type: ignore[arg-type]
                 if end == "raise":
                     raise UsageError("by the caller")
-        except Exception:  # noqa: BLE001, S110
+        except Exception:
             pass
         async with engine._database.administration() as connection:
             cursor = await connection.execute(REMEMBERED)

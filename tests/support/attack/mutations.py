@@ -9,7 +9,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from tests.support.attack.checks import KEYS, UNIQUE_KEYS
+from tests.support.attack.keys import KEYS, UNIQUE_KEYS
 from tests.support.attack.registry import KEYS_WITHOUT_TENANT, STATEMENTS, TABLES, Kind, Shows
 from tests.support.attack.siege import Siege
 from tests.support.corpus import table
@@ -105,7 +105,10 @@ def _without(function: str, pattern: str, instead: str = "") -> Callable[[Siege]
 
 def of_functions() -> Iterator[Mutation]:
     reading: LiteralString = "language sql stable parallel safe return "
-    may_read: LiteralString = "veraz.may_read(acl text[], acl_rule text, owner text, readable_from timestamptz, readable_until timestamptz) returns boolean"
+    may_read: LiteralString = (
+        "veraz.may_read(acl text[], acl_rule text, owner text, readable_from timestamptz, readable_until timestamptz)"
+        " returns boolean"
+    )
     for name in ("document", "chunk", "revision", "section"):
         yield Mutation(f"may_read is true: {name}", _replaced(may_read, reading + "true"), ("rows",), name)
         yield Mutation(
@@ -331,7 +334,8 @@ def of_objects() -> Iterator[Mutation]:
     yield Mutation(
         "a trigger that notifies",
         _does(
-            "create function veraz.tell() returns trigger language plpgsql as $$ begin perform pg_notify('veraz', new.external_id); return new; end $$",
+            "create function veraz.tell() returns trigger language plpgsql as"
+            " $$ begin perform pg_notify('veraz', new.external_id); return new; end $$",
             "create trigger tell after insert on veraz.document for each row execute function veraz.tell()",
         ),
         ("silence", "registered"),
@@ -375,7 +379,7 @@ PREDICATES = {
 TENANT = r"= veraz\.current_tenant\(\)"
 """Taken away everywhere at once: a row that is found by the tenant is mostly found again by the tenant."""
 COVERED = ("search/semantic", "search/semantic_exact", "search/semantic_as_of")
-"""Without it these show the same: eligible() and valid_revisions(), which have mutations of their own, look documents up by tenant."""
+"""Without it these show the same: eligible() and valid_revisions(), which have mutations of their own, ask for the tenant."""
 
 
 def of_statements() -> Iterator[tuple[str, str, sql.Composable]]:

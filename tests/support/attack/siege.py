@@ -72,7 +72,9 @@ class Siege:
         """With the ids of all their revisions and chunks."""
         with self.connection.cursor(row_factory=dict_row) as cursor:
             return cursor.execute(
-                "select d.*, s.slug, array(select revision_id from veraz.revision r where r.document_id = d.document_id order by number) as revisions,"
+                "select d.*, s.slug,"
+                " array(select revision_id from veraz.revision r where r.document_id = d.document_id order by number)"
+                " as revisions,"
                 " array(select chunk_id from veraz.chunk c where c.document_id = d.document_id order by ord) as chunks"
                 " from veraz.document d join veraz.source s using (tenant_id, source_id) order by external_id"
             ).fetchall()
