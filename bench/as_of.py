@@ -2,9 +2,9 @@
 
 python bench/as_of.py [--documents 20000] [--chunks 10] [--revisions 1] [--rounds 15]
 
-One tenant of documents × chunks valid chunks (100 words, 384 dimensions) in a fresh database on the server that tests share, or
-$VERAZ_TEST_SERVER. Both arms, fusion and the reading of ten hits, as the runtime role under row-level security; the question's vector is
-given. Checks the semantic arm against vectors compared here.
+One tenant of documents × chunks valid chunks (100 words, 384 dimensions) in a fresh database on the server that tests
+share, or $VERAZ_TEST_SERVER. Both arms, fusion and the reading of ten hits, as the runtime role under row-level security; the
+question's vector is given. Checks the semantic arm against vectors compared here.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.ports import Embedder, KeySet, LanguageDetector
-from veraz.query.clean import clean_question
+from veraz.query.clean import check_filters, clean_question
 from veraz.query.route import route
 from veraz.schema.apply import (
     OWNER,
@@ -82,6 +82,7 @@ from veraz.schema.apply import (
 )
 from veraz.search import store as search_store
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
+from veraz.text.decode import require_storable
 from veraz.traces import store as traces
 from veraz.traces.record import answer_record, explained, search_record
 
@@ -239,6 +240,7 @@ class AsyncVeraz:
         """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
         tenant that does not exist or is disabled."""
         if self._identity is None:
+            require_storable("tenant", self.config.tenant)
             await self._installed()
             async with self._database.authentication() as connection:
                 found = await identities.find_tenant(connection, self.config.tenant)
@@ -369,6 +371,7 @@ class AsyncVeraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
+        require_storable("supersedes", supersedes, lang)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
         overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
         items = discovery.discover(_listed(paths), stdin=stdin)
@@ -623,6 +626,7 @@ class AsyncVeraz:
     ) -> SearchRun:
         if k < 1:
             raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
+        check_filters(lang, filters or Filters())
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -671,6 +675,7 @@ class AsyncVeraz:
         current one, or `revision`, or the one that held on the day `as_of`."""
         if revision is not None and as_of is not None:
             raise UsageError("both a revision and a day are given", fix="name one of them")
+        require_storable("document", external_id, source)
         async with self._database.transaction(await self.identity()) as connection:
             shown = await show_document(connection, external_id, source, revision, as_of)
         return await self._with_hidden_successor(shown)

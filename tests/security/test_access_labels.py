@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.corpus import put, record
-from tests.support.tenants import SECRET, Tenants
+from tests.support.tenants import ALPHA, SECRET, Tenants
 
 from veraz.answer import store as answer_store
 from veraz.db.session import Connection
@@ -71,6 +71,36 @@ async def test_the_arms_hide_the_document(tenants: Tenants, mode: Any, exact: bo
         found = await tenants.acting_as(identity).search(QUESTION, lang="en", mode=mode, k=50, exact=exact)
         assert (SECRET in " ".join(h.body for h in found.hits)) is visible
         assert ("pay" in {h.document.external_id for h in found.hits}) is visible
+
+
+async def test_an_explanation_counts_what_the_reader_may_read(tenants: Tenants) -> None:
+    """As if the hidden document were not there: its words occur nowhere, and a word that it shares weighs as in the rest."""
+    counted = {}
+    for identity in (tenants.alpha, tenants.alpha_hr):
+        found = await tenants.acting_as(identity).search(
+            f"{ALPHA} {SECRET} section begins", lang="en", mode="lexical", explain=True
+        )
+        counted[identity.roles] = {t["lexeme"]: t["chunks"] for t in (found.hits[0].explain or {})["terms"]}
+    assert counted["public",] == {ALPHA: 2, SECRET: 0, "section": 1, "begin": 0}
+    assert counted["public", "hr"] == {ALPHA: 2, SECRET: 1, "section": 1, "begin": 1}
+
+
+async def test_scores_weigh_words_by_what_is_hidden_too_and_explanations_do_not(engine: AsyncVeraz) -> None:
+    """What SECURITY.md says of statistics: a hidden document changes how rare a word is in scores, and nothing that is shown."""
+
+    async def asked() -> tuple[float, object]:
+        (hit,) = (await engine.search("rarity", lang="en", mode="lexical", explain=True)).hits
+        assert hit.explain is not None
+        assert hit.lexical is not None
+        return hit.lexical.score, hit.explain["terms"]
+
+    await put(engine, record("a", "The rarity is here."), record("b", "Another text entirely."))
+    score, terms = await asked()
+    assert terms == [{"lexeme": "rariti", "analyser": "en", "chunks": 1, "idf": 0.6931}]
+    await put(engine, record("c", "The rarity is here.", acl=["hr"]))
+    lower, same = await asked()
+    assert same == terms
+    assert lower < score
 
 
 async def test_statements_that_take_ids_hide_the_document(tenants: Tenants) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from veraz.errors import ItemError, UsageError
 from veraz.nouns.corpus import Access, AccessRule, Chunk, ParsedDocument, RawItem, SourceSettings
+from veraz.text.decode import require_storable
 
 ANALYSERS = ("en", "es", "fr", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "ro", "hu", "ru", "tr")
 UNKNOWN_ANALYSER = "xx"
@@ -40,7 +41,8 @@ class Overrides:
 
 
 def check_source(settings: SourceSettings) -> None:
-    """Raises UsageError for a slug or an authority that the database would refuse."""
+    """Raises UsageError for a slug, an authority or a text that the database would refuse."""
+    require_storable("source", settings.name, settings.license, settings.jurisdiction, settings.base_url)
     if settings.authority is not None and not 1 <= settings.authority <= 5:
         raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
     allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")

@@ -18,12 +18,14 @@ from veraz.errors import ItemError, UsageError
 from veraz.nouns.corpus import Access
 from veraz.nouns.lifecycle import Erasure, Restored, Standing
 from veraz.nouns.shown import HiddenSuccessor
+from veraz.text.decode import require_storable
 
 
 async def standing(
     connection: Connection, source: str, external_id: str, *, lock: bool = True
 ) -> Standing | None:
     """The document, deleted or not, in mode "write" or as the maintenance role; None where there is none."""
+    require_storable("document", external_id, source)
     place = {"source": source, "external_id": external_id}
     if lock:
         await connection.execute(statement("ops", "lock_document"), place)

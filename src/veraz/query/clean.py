@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from veraz.errors import UsageError
-from veraz.text.decode import storable
+from veraz.nouns.question import Filters
+from veraz.text.decode import require_storable, storable
 
 QUESTION_CHARACTERS = 32_000
 """Reading one this long takes seconds already; nobody asks in more."""
@@ -18,3 +19,13 @@ def clean_question(question: str) -> str:
             fix=f"ask in at most {QUESTION_CHARACTERS:,}, or ingest the text and ask about it",
         )
     return storable(question.replace("\x00", " "))[0]
+
+
+def check_filters(lang: str, filters: Filters) -> None:
+    """Raises UsageError for what the database would refuse: a name that it cannot hold, an authority beyond 1 to 5."""
+    require_storable("language", lang, *(filters.langs or ()))
+    require_storable("source", *(filters.sources or ()))
+    require_storable("license", *(filters.licenses or ()))
+    require_storable("jurisdiction", *(filters.jurisdictions or ()))
+    if filters.authority is not None and not 1 <= filters.authority <= 5:
+        raise UsageError(f"authority is {filters.authority}", fix="give a number from 1 to 5")

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from veraz.errors import UsageError
+
 # UTF-32 before UTF-16: the little-endian mark of the first begins with that of the second.
 _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -75,6 +77,16 @@ def storable(text: str) -> tuple[str, tuple[str, ...]]:
         if lone:
             warnings.append(f"{_counted(lone, 'lone surrogate')} replaced")
     return text.lstrip("\ufeff"), tuple(warnings)
+
+
+def require_storable(what: str, *values: str | None) -> None:
+    """Raises UsageError for a name that PostgreSQL refuses: cleaned it would be another name, perhaps of something else."""
+    for value in values:
+        if value is not None and ("\x00" in value or _SURROGATE.search(value)):
+            raise UsageError(
+                f"{what} {value[:80]!r} holds a character that cannot be stored",
+                fix="leave out NUL and what is no UTF-8",
+            )
 
 
 def storable_json(value: Any) -> Any:

@@ -7,4 +7,5 @@ select o.external_id, s.slug, r.title, r.revised_at, n.external_id, nr.title, nr
   join veraz.revision nr on nr.tenant_id = n.tenant_id and nr.revision_id = n.current_revision_id
  where o.tenant_id = veraz.current_tenant() and o.superseded_by = any (%(document_ids)s)
    and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)
+   and n.deleted_at is null and veraz.may_read(n.acl, n.acl_rule, n.owner, n.readable_from, n.readable_until)
  order by r.revised_at desc nulls last, o.external_id

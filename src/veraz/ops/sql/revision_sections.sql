@@ -1,3 +1,7 @@
 -- Purpose: the heading tree of one revision, in reading order. Index: section_pkey.
 select ord, parent, level, heading, heading_path, start_at, end_at
-  from veraz.section where tenant_id = veraz.current_tenant() and revision_id = %(revision_id)s order by ord
+  from veraz.section where tenant_id = veraz.current_tenant() and revision_id = %(revision_id)s
+   and exists (select from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.document_id = d.document_id
+                where d.tenant_id = veraz.current_tenant() and r.revision_id = %(revision_id)s
+                  and d.deleted_at is null and veraz.may_read(d.acl, d.acl_rule, d.owner, d.readable_from, d.readable_until))
+ order by ord

@@ -56,7 +56,7 @@ returns table (revision_id uuid, authority smallint, revised_at date) language s
        and (valid_revisions.published_to is null or r.published_at <= valid_revisions.published_to)
 $$;
 
--- The end of the chain of successors that the caller may read: what a reader of superseded material should look at instead.
+-- The end of the chain of successors, as far as the caller may read it: what a reader of superseded material should look at instead.
 create or replace function veraz.last_successor(of_document uuid)
 returns table (document_id uuid) language sql stable parallel safe as $$
     with recursive chain as (
@@ -66,7 +66,8 @@ returns table (document_id uuid) language sql stable parallel safe as $$
           from chain c
          cross join lateral (
                 select superseded_by from veraz.document
-                 where tenant_id = veraz.current_tenant() and document_id = c.document_id offset 0) o
+                 where tenant_id = veraz.current_tenant() and document_id = c.document_id and deleted_at is null
+                   and veraz.may_read(acl, acl_rule, owner, readable_from, readable_until) offset 0) o
          cross join lateral (
                 select document_id from veraz.document
                  where tenant_id = veraz.current_tenant() and document_id = o.superseded_by and deleted_at is null

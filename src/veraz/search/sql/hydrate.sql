@@ -7,7 +7,8 @@ select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, 
        r.valid_from, r.valid_to,
        n.number, n.stated_from,
        (select o.external_id from veraz.document o
-         where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by) as superseded_by,
+         where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by
+           and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)) as superseded_by,
        l.external_id, l.title, l.url, l.revised_at
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (

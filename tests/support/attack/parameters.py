@@ -1,0 +1,152 @@
+"""Values for the parameters of every statement and function, aimed at one document of the attacked tenant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any
+from uuid import UUID, uuid4
+
+from tests.support.attack.siege import Siege
+from tests.support.attack.world import WORD
+from tests.support.hashing import hashed
+
+NEEDS_ONE_DOCUMENT = ("document_id", "revision_id", "external_id")
+"""Parameters that name a single document: a statement with one of them is tried on each."""
+
+
+def aimed(siege: Siege) -> Iterator[Mapping[str, Any]]:
+    """One set of values per document and revision of the attacked tenant."""
+    mine = [d for d in siege.documents if d["tenant_id"] == siege.world.alpha]
+    for document in mine:
+        for revision in document["revisions"]:
+            yield {**_shared(siege), **_of(document, revision)}
+
+
+def _of(document: Mapping[str, Any], revision: UUID) -> Mapping[str, Any]:
+    return {
+        "document_id": document["document_id"],
+        "revision_id": revision,
+        "external_id": document["external_id"],
+        "source_id": document["source_id"],
+        "source": document["slug"],
+        "slug": document["slug"],
+        "acl": ["public"],
+        "acl_rule": "any",
+        "owner": None,
+        "readable_from": None,
+        "readable_until": None,
+        "document_type": "taken",
+        "becomes_current": True,
+    }
+
+
+def _shared(siege: Siege) -> Mapping[str, Any]:
+    documents = siege.documents
+    return {
+        "every_document": documents,
+        "document_ids": [d["document_id"] for d in documents],
+        "external_ids": [d["external_id"] for d in documents],
+        "revision_ids": [r for d in documents for r in d["revisions"]],
+        "chunk_ids": [c for d in documents for c in d["chunks"]],
+        "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
+        "raw_hash": b"\0" * 32,
+        "lowest": UUID(int=0),
+        "highest": UUID(int=2**128 - 1),
+        **_of_a_search(),
+        **_of_a_revision(),
+        **_of_records(),
+    }
+
+
+def _of_a_search() -> Mapping[str, Any]:
+    filters = ("sources", "langs", "authority", "licenses", "jurisdictions", "revised_from", "revised_to")
+    return {
+        "question": WORD,
+        "words": [WORD],
+        "analyser": "en",
+        "vector": json.dumps(hashed("hash", WORD).tolist()),
+        "as_of": date(2024, 6, 1),
+        "pool": 1000,
+        "budget": 1_000_000,
+        "rescored": 1000,
+        "space_id": 1,
+        **dict.fromkeys((*filters, "published_from", "published_to")),
+    }
+
+
+def _of_a_revision() -> Mapping[str, Any]:
+    texts = ("title", "text", "media", "parser", "chunker")
+    absent = (
+        "url",
+        "publisher",
+        "license",
+        "jurisdiction",
+        "published_at",
+        "revised_at",
+        "valid_from",
+        "valid_to",
+    )
+    section = {
+        "ord": 77,
+        "parent": None,
+        "level": 1,
+        "heading": "h",
+        "heading_path": [],
+        "start": 0,
+        "end": 1,
+    }
+    chunk = {
+        "chunk_id": str(uuid4()),
+        "ord": 77,
+        "section": 0,
+        "heading_path": [],
+        "kind": "paragraph",
+        "body": "b",
+        "page": None,
+    }
+    more = {
+        "display": "b",
+        "header": "",
+        "token_count": 1,
+        "spans": [0, 1],
+        "start": 0,
+        "end": 1,
+        "content_hash": "00" * 32,
+    }
+    return {
+        **dict.fromkeys(texts, "taken"),
+        **dict.fromkeys((*absent, "supersedes", "item", "edition", "base_url")),
+        "number": 77,
+        "lang": "en",
+        "meta": "{}",
+        "name": "taken",
+        "declares": True,
+        "sections": json.dumps([section]),
+        "chunks": json.dumps([{**chunk, **more}]),
+        "vectors": [json.dumps([1.0] * 384)],
+    }
+
+
+def _of_records() -> Mapping[str, Any]:
+    return {
+        "trace_id": uuid4(),
+        "run_id": uuid4(),
+        "kind": "search",
+        "outcome": "found",
+        "record": "{}",
+        "dataset": "d",
+        "config": "{}",
+        "metrics": "{}",
+        "per_query": "{}",
+        "provider": "p",
+        "model": "m",
+        "dimension": 3,
+        "normalised": True,
+        "query_prefix": "",
+        "passage_prefix": "",
+        "distance": "cosine",
+        "max_tokens": 10,
+        "fingerprint": "f",
+    }

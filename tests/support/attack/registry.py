@@ -1,0 +1,208 @@
+"""What every table, view, sequence, function and statement file may show. What is not listed here fails the suite: decide what a
+new one may show, and write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, LiteralString
+
+
+class Shows(Enum):
+    """Whose rows of a table a reader may see."""
+
+    DOCUMENT = "those of documents that the reader may read"
+    TRACE = "those made with roles that the reader holds"
+    TENANT = "those of the tenant: no text of documents, or read by the arms that join document"
+    NOTHING = "none: the runtime login has no right to it"
+    EVERYTHING = "all: it holds nothing of any tenant"
+
+
+TABLES: dict[str, Shows] = {
+    "api_key": Shows.NOTHING,
+    "chunk": Shows.DOCUMENT,
+    "chunk_lexical": Shows.TENANT,
+    "document": Shows.DOCUMENT,
+    "embedding_1": Shows.TENANT,
+    "embedding_space": Shows.EVERYTHING,
+    "eval_run": Shows.TENANT,
+    "job": Shows.TENANT,
+    "judgement": Shows.TENANT,
+    "lexeme_stat": Shows.TENANT,
+    "lexical_epoch": Shows.TENANT,
+    "lexical_stat": Shows.TENANT,
+    "migration": Shows.EVERYTHING,
+    "posting": Shows.TENANT,
+    "revision": Shows.DOCUMENT,
+    "route_rule": Shows.TENANT,
+    "section": Shows.DOCUMENT,
+    "source": Shows.TENANT,
+    "synonym": Shows.TENANT,
+    "tenant": Shows.TENANT,
+    "trace": Shows.TRACE,
+}
+"""An embedding space made later has a table of its own, of the kind of embedding_1."""
+
+VIEWS: frozenset[str] = frozenset()
+"""Of every view a reader may see what it may see of the tables below it."""
+
+SEQUENCES: dict[str, str] = {
+    "chunk_lexical_chunk_no_seq": "drawn by the identity column alone",
+    "embedding_space_space_id_seq": "drawn by the identity column alone",
+    "posting_delta": "drawn by writers: one counter for all tenants, whose value tells how much is written",
+}
+
+KEYS_WITHOUT_TENANT: frozenset[str] = frozenset({"api_key_key_hash_key", "api_key_prefix", "tenant_slug_key"})
+"""Unique over all tenants, in tables to which the runtime login may not add: random values, and the names that operators give."""
+
+
+class Kind(Enum):
+    """What a statement or a function gives to whom."""
+
+    CONTENT = "rows of documents and traces that the caller may read"
+    STATISTICS = "figures of the tenant, and nothing of another"
+    WRITE = "changes rows of the tenant alone"
+    PURE = "the same for everybody: it reads no table"
+    IDENTITY = "what the transaction was told about who acts"
+    GLOBAL = "what belongs to no tenant"
+    ADMINISTRATION = "run by an administrator or by maintenance: refused to the runtime login, or nothing"
+    CREDENTIALS = "authenticate(): has a check of its own"
+    SETTING = "sets this transaction's settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`changes` gives other values to parameters whose name means something else here; `call` is how a function is called."""
+
+    kind: Kind
+    call: LiteralString = ""
+    changes: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda given: {}  # noqa: ARG005
+    follows: str | None = None  # a statement whose settings this one runs under
+
+
+def _citations(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Every revision of every document, in the columns of a trace's citations."""
+    documents = [d for d in given["every_document"] for _ in d["revisions"]]
+    numbers = [n + 1 for d in given["every_document"] for n in range(len(d["revisions"]))]
+    return {
+        "sources": [d["slug"] for d in documents],
+        "external_ids": [d["external_id"] for d in documents],
+        "revisions": numbers,
+        "starts": [0] * len(documents),
+        "ends": [40] * len(documents),
+    }
+
+
+CONTENT, STATISTICS, WRITE = Entry(Kind.CONTENT), Entry(Kind.STATISTICS), Entry(Kind.WRITE)
+ADMINISTRATION, GLOBAL, SETTING = Entry(Kind.ADMINISTRATION), Entry(Kind.GLOBAL), Entry(Kind.SETTING)
+
+STATEMENTS: dict[str, Entry] = {
+    "answer/replaced_documents": CONTENT,
+    "answer/revision_texts": CONTENT,
+    "answer/word_weights": STATISTICS,
+    "db/act_as": SETTING,
+    "db/capabilities": GLOBAL,
+    "identity/authenticate": Entry(Kind.CREDENTIALS),
+    "ingest/count_written": WRITE,
+    "ingest/create_tenant": ADMINISTRATION,
+    "ingest/delete_document": WRITE,
+    "ingest/document_state": WRITE,
+    "ingest/ensure_source": WRITE,
+    "ingest/index_revision": WRITE,
+    "ingest/insert_chunks": WRITE,
+    "ingest/insert_document": WRITE,
+    "ingest/insert_revision": WRITE,
+    "ingest/insert_sections": WRITE,
+    "ingest/insert_vectors": WRITE,
+    "ingest/known_documents": WRITE,
+    "ingest/known_vectors": WRITE,
+    "ingest/link_supersession": WRITE,
+    "ingest/lock_documents": WRITE,
+    "ingest/merge_postings": WRITE,
+    "ingest/pending_postings": STATISTICS,
+    "ingest/publish_revision": WRITE,
+    "ingest/refresh_currency": WRITE,
+    "ingest/update_access": WRITE,
+    "ops/counts": ADMINISTRATION,
+    "ops/dead_rows": GLOBAL,
+    "ops/document_revisions": CONTENT,
+    "ops/find_document": CONTENT,
+    "ops/insert_run": WRITE,
+    "ops/invalid_indexes": GLOBAL,
+    "ops/lexical_state": ADMINISTRATION,
+    "ops/readable_documents": CONTENT,
+    "ops/revision_chunks": CONTENT,
+    "ops/revision_sections": CONTENT,
+    "ops/spaces": GLOBAL,
+    "schema/create_embedding_table": SETTING,
+    "schema/extension_schemas": GLOBAL,
+    "schema/find_space": GLOBAL,
+    "schema/installed_version": GLOBAL,
+    "schema/is_superuser": GLOBAL,
+    "schema/record_replay": ADMINISTRATION,
+    "schema/register_space": ADMINISTRATION,
+    "search/corpus_size": STATISTICS,
+    "search/explain_terms": STATISTICS,
+    "search/hydrate": CONTENT,
+    "search/lexical": CONTENT,
+    "search/lexical_as_of": CONTENT,
+    "search/scan_settings": SETTING,
+    "search/semantic": CONTENT,
+    "search/semantic_as_of": CONTENT,
+    "search/semantic_exact": CONTENT,
+    "traces/find": CONTENT,
+    "traces/insert": WRITE,
+    "traces/live_quotes": Entry(Kind.CONTENT, changes=_citations),
+}
+
+FUNCTIONS: dict[str, Entry] = {
+    "analyse": Entry(Kind.PURE, "select veraz.analyse('en', %(question)s)::text"),
+    "authenticate": Entry(Kind.CREDENTIALS),
+    "current_roles": Entry(Kind.IDENTITY, "select veraz.current_roles()"),
+    "current_tenant": Entry(Kind.IDENTITY, "select veraz.current_tenant()"),
+    "declared_successor": Entry(Kind.WRITE, "select (veraz.declared_successor(%(document_id)s)).successor"),
+    "dimension": Entry(Kind.PURE, "select veraz.dimension(7)"),
+    "document_vector": Entry(
+        Kind.PURE, "select veraz.document_vector(veraz.analyse('en', %(question)s), 2, 100)::text"
+    ),
+    "eligible": Entry(
+        Kind.CONTENT,
+        "select %(document_id)s::uuid, e.* from veraz.eligible(%(document_id)s,"
+        " null, null, null, null, null, null, null, null, null) e",
+    ),
+    "grid_length": Entry(Kind.PURE, "select veraz.grid_length(83)"),
+    "identifiers": Entry(Kind.PURE, "select veraz.identifiers('E-4021')"),
+    "index_revision": Entry(Kind.WRITE, "select veraz.index_revision(%(revision_id)s, 'en')"),
+    "is_later": Entry(Kind.PURE, "select veraz.is_later('2024-01-01', null, '2023-01-01', null)"),
+    "is_writing": Entry(Kind.IDENTITY, "select veraz.is_writing()"),
+    "last_successor": Entry(Kind.CONTENT, "select * from veraz.last_successor(%(document_id)s)"),
+    "lexical_lock": Entry(Kind.IDENTITY, "select veraz.lexical_lock('epoch', 'en')"),
+    "link_supersession": Entry(Kind.WRITE, "select veraz.link_supersession(%(document_id)s)"),
+    "lock_supersession": Entry(Kind.WRITE, "select veraz.lock_supersession(true)"),
+    "may_read": Entry(Kind.IDENTITY, "select veraz.may_read('{hr}', 'any', null, null, null)"),
+    "merge_blocks": Entry(
+        Kind.WRITE, "select veraz.merge_blocks('en', array(select -n from generate_series(1, 1000) n))"
+    ),
+    "merge_postings": Entry(Kind.WRITE, "select veraz.merge_postings('en')"),
+    "pin_supersession": Entry(Kind.WRITE, "select veraz.pin_supersession(%(document_id)s, null, null)"),
+    "query_terms": Entry(
+        Kind.STATISTICS, "select analyser, lexeme, weight from veraz.query_terms(%(question)s, 'en')"
+    ),
+    "quote_lexeme": Entry(Kind.PURE, "select veraz.quote_lexeme('it''s')"),
+    "rebuild_postings": Entry(Kind.WRITE, "select veraz.rebuild_postings('en')"),
+    "refresh_currency": Entry(Kind.WRITE, "select veraz.refresh_currency(%(document_id)s)"),
+    "refuse_cycle": Entry(Kind.WRITE, "select veraz.refuse_cycle(%(document_id)s)"),
+    "saturation": Entry(Kind.PURE, "select veraz.saturation(2, 10, 100)"),
+    "searchable": Entry(Kind.PURE, "select veraz.searchable(%(question)s)"),
+    "start_epoch": Entry(Kind.WRITE, "select veraz.start_epoch('en', 80)"),
+    "term": Entry(Kind.PURE, "select veraz.term(%(question)s)"),
+    "token_length": Entry(Kind.PURE, "select veraz.token_length(veraz.analyse('en', %(question)s))"),
+    "unpin_supersession": Entry(Kind.WRITE, "select veraz.unpin_supersession(%(document_id)s)"),
+    "valid_revisions": Entry(
+        Kind.CONTENT,
+        "select * from veraz.valid_revisions(%(as_of)s, null, null, null, null, null, null, null, null, null)",
+    ),
+    "write_posting_delta": Entry(Kind.WRITE, "select veraz.write_posting_delta(%(chunk_ids)s, 1)"),
+}
+"""By name: a second function of the same name would be called by the same words."""
