@@ -50,7 +50,8 @@ select tablename, format('    policy %s %s for %s to %s using (%s)%s', policynam
 REST: LiteralString = """
 select 'sequence ' || relname from pg_class where relnamespace = 'veraz'::regnamespace and relkind = 'S'
 union all
-select 'view ' || relname || coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '') || ' owner ' || pg_get_userbyid(relowner)
+select 'view ' || relname || coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '')
+       || ' owner ' || pg_get_userbyid(relowner)
   from pg_class where relnamespace = 'veraz'::regnamespace and relkind in ('v', 'm')
 union all
 select format('function %s(%s) returns %s %s %s %s%s owner %s body %s', p.proname, pg_get_function_identity_arguments(p.oid),
@@ -72,7 +73,8 @@ PRIVILEGES: LiteralString = """
 with granted (object, grantee, privilege) as (
     select 'schema veraz', a.grantee, a.privilege_type from pg_namespace n, aclexplode(n.nspacl) a where n.nspname = 'veraz'
     union all
-    select case c.relkind when 'S' then 'sequence ' when 'v' then 'view ' when 'm' then 'view ' else 'table ' end || c.relname, a.grantee, a.privilege_type
+    select case c.relkind when 'S' then 'sequence ' when 'v' then 'view ' when 'm' then 'view ' else 'table ' end
+           || c.relname, a.grantee, a.privilege_type
       from pg_class c, aclexplode(c.relacl) a
      where c.relnamespace = 'veraz'::regnamespace and c.relkind in ('r', 'p', 'S', 'v', 'm')
     union all
@@ -95,17 +97,21 @@ select format('role %s%s%s%s%s%s%s%s%s%s', rolname, case when rolcanlogin then '
               case when rolcreatedb then ' CREATEDB' else '' end,
               case when rolreplication then ' REPLICATION' else '' end,
               case when rolinherit then '' else ' noinherit' end,
-              coalesce(' member of ' || (select string_agg(pg_get_userbyid(roleid), ', ' order by 1) from pg_auth_members where member = r.oid), ''),
-              coalesce(' with ' || (select string_agg(unnest, ', ' order by 1) from pg_db_role_setting, unnest(setconfig) where setrole = r.oid), ''))
+              coalesce(' member of ' || (select string_agg(pg_get_userbyid(roleid), ', ' order by 1)
+                                           from pg_auth_members where member = r.oid), ''),
+              coalesce(' with ' || (select string_agg(unnest, ', ' order by 1)
+                                      from pg_db_role_setting, unnest(setconfig) where setrole = r.oid), ''))
   from pg_roles r where rolname ~ '^veraz_(owner|app|ops|auth)$' order by 1
 """
 DEFAULTS: LiteralString = """
 select format('default privileges of %s%s: %s: %s: %s', pg_get_userbyid(d.defaclrole), coalesce(' in ' || n.nspname, ''),
-              case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' when 'T' then 'types' else 'schemas' end,
+              case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions'
+                                     when 'T' then 'types' else 'schemas' end,
               case a.grantee when 0 then 'PUBLIC' else pg_get_userbyid(a.grantee) end,
               string_agg(lower(a.privilege_type), ', ' order by lower(a.privilege_type)))
   from pg_default_acl d left join pg_namespace n on n.oid = d.defaclnamespace, aclexplode(d.defaclacl) a
- where pg_get_userbyid(d.defaclrole) ~ '^veraz_' or n.nspname = 'veraz' group by d.oid, d.defaclrole, n.nspname, d.defaclobjtype, a.grantee order by 1
+ where pg_get_userbyid(d.defaclrole) ~ '^veraz_' or n.nspname = 'veraz'
+ group by d.oid, d.defaclrole, n.nspname, d.defaclobjtype, a.grantee order by 1
 """
 
 
@@ -131,7 +137,8 @@ def _grouped(connection: psycopg.Connection[Any], query: LiteralString) -> dict[
 
 
 def privileges(url: str) -> str:
-    """Roles with attributes, memberships and settings; one line per object and grantee, columns included. What is not here is refused."""
+    """Roles with attributes, memberships and settings; one line per object and grantee, columns included. What is not here is
+    refused."""
     with psycopg.connect(url) as connection:
         roles = [row[0] for query in (ROLES, DEFAULTS) for row in connection.execute(query).fetchall()]
         rows = connection.execute(PRIVILEGES).fetchall()
