@@ -301,8 +301,8 @@ def _configuration(
 
 
 SCAN_COST = 30
-"""How many vectors an exact scan compares in the time in which the index's scan reaches one more candidate. Measured by
-bench/tenants.py: both took equally long at 80 (random vectors, the hardest for an index), and 30 was never the slower choice."""
+"""How many vectors an exact scan compares in the time in which the index's scan reaches one more candidate. With random vectors,
+the hardest for an index, bench/tenants.py finds both equally fast at about 45; real ones are easier, hence less."""
 
 
 def few_rows(own: int, indexed: int, pool: int) -> bool:
