@@ -112,9 +112,12 @@ async def arms(
 ) -> dict[str, set[UUID]]:
     vector = (await (await engine._open_embedder()).embed([WORD], "query")).vectors[0]
     space = (await engine.space()).space_id
-    lexical = store.LexicalQuestion(WORD, "en", 1000, 1_000_000, 1000, as_of)
-    semantic = store.SemanticQuestion(vector, space, 1000, 200, 40_000, exact, as_of)
-    found = await store.run_arms(connection, Filters(), lexical, semantic)
+    lexical = store.LexicalQuestion(WORD, "en", 1000, 1_000_000, 1000)
+    semantic = store.SemanticQuestion(vector, space, 1000, 200, 40_000, exact)
+    if as_of is None:
+        found = await store.run_arms(connection, Filters(), lexical, semantic)
+    else:
+        found = await store.run_arms_as_of(connection, Filters(), lexical, semantic, as_of)
     assert found.lexical is not None
     assert found.semantic is not None
     assert len({c.chunk_id for c in found.lexical}) == len(found.lexical)

@@ -47,7 +47,11 @@ async def test_a_setting_that_outlives_its_transaction_is_reported(
         f"set_config('{kept}', %({name})s, true)", f"set_config('{kept}', %({name})s, false)"
     )
     assert changed != text
-    monkeypatch.setattr(session, "statement", lambda *_: sql.SQL(changed))
+    monkeypatch.setattr(
+        session,
+        "statement",
+        lambda stage, name: sql.SQL(changed) if name == "act_as" else statement(stage, name),
+    )
     assert await checks.leftovers(*attacked)
 
 
@@ -113,7 +117,7 @@ async def test_an_earlier_day_shows_nothing_that_is_hidden_today(engine: AsyncVe
     await put(
         engine,
         record("taken", text, valid_from="2024-01-01"),
-        record("deleted", text, valid_from="2024-01-01"),
+        record("deleted", f"{text} Always.", valid_from="2024-01-01"),
     )
     day = date(2024, 6, 1)
     assert len((await engine.search("limit", lang="en", as_of=day)).hits) == 2

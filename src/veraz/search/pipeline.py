@@ -93,7 +93,12 @@ async def run_search(
     semantic = _semantic_question(request, vector, space_id, config)
     async with database.transaction(identity) as connection:
         with timer.stage("arms"):
-            arms = await store.run_arms(connection, request.filters, lexical, semantic)
+            if request.as_of is None:
+                arms = await store.run_arms(connection, request.filters, lexical, semantic)
+            else:
+                arms = await store.run_arms_as_of(
+                    connection, request.filters, lexical, semantic, request.as_of
+                )
         arms, shortfall = await _repair(connection, request, arms, semantic, timer)
         with timer.stage("fuse"):
             settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
@@ -156,9 +161,7 @@ async def _terms(
 
 def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
     budget = 2_000_000_000 if request.exact else config.budget
-    return store.LexicalQuestion(
-        question, request.analyser, config.pool, budget, config.rescored, request.as_of
-    )
+    return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
 
 
 def _semantic_question(
@@ -173,7 +176,6 @@ def _semantic_question(
         config.ef_search,
         config.max_scan_tuples,
         request.exact or request.few,
-        request.as_of,
     )
 
 

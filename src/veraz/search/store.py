@@ -21,15 +21,13 @@ from veraz.search.fusion import Candidate
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
-    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores; with `as_of`
-    the revisions that held on that day are searched, exactly."""
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores."""
 
     text: str
     analyser: str
     pool: int
     budget: int
     rescored: int
-    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class SemanticQuestion:
     ef_search: int
     max_scan_tuples: int
     exact: bool
-    as_of: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +60,8 @@ async def run_arms(
     asked = []
     async with connection.pipeline():
         if lexical is not None:
-            name = "lexical" if lexical.as_of is None else "lexical_as_of"
-            asked.append(
-                await connection.execute(statement("search", name), _lexical_parameters(lexical, filters))
-            )
+            parameters = _lexical_parameters(lexical, filters)
+            asked.append(await connection.execute(statement("search", "lexical"), parameters))
         if semantic is not None:
             settings = {
                 "ef_search": str(semantic.ef_search),
@@ -81,8 +76,49 @@ async def run_arms(
         lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
         lexical_exact=all(row[4] for row in lexical_rows or ()),
-        semantic_exact=semantic is not None and (semantic.exact or semantic.as_of is not None),
+        semantic_exact=semantic is not None and semantic.exact,
     )
+
+
+async def run_arms_as_of(
+    connection: Connection,
+    filters: Filters,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+    day: date,
+) -> ArmResults:
+    """The same over the revisions that held on a day: exact in both arms, in one statement that finds those revisions once."""
+    space_id = semantic.space_id if semantic is not None else await _active_space(connection)
+    asked = lexical or semantic
+    if asked is None or space_id is None:
+        return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
+    parameters = {
+        **_conditions(filters),
+        "as_of": day,
+        "question": lexical.text if lexical else None,
+        "analyser": lexical.analyser if lexical else None,
+        "vector": vector_text(semantic.vector) if semantic else None,
+        "pool": asked.pool,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("search", "as_of_plan"), {"wanted": "off"})
+        cursor = await connection.execute(space_statement("search", "as_of", space_id), parameters)
+        await connection.execute(statement("search", "as_of_plan"), {"wanted": "on"})
+        rows = await cursor.fetchall()
+    found: dict[str, list[Candidate]] = {"lexical": [], "semantic": []}
+    for arm, *candidate in rows:
+        found[arm].append(Candidate(*candidate))
+    return ArmResults(
+        lexical=found["lexical"] if lexical else None,
+        semantic=found["semantic"] if semantic else None,
+        lexical_exact=True,
+        semantic_exact=True,
+    )
+
+
+async def _active_space(connection: Connection) -> int | None:
+    row = await (await connection.execute(statement("search", "active_space"))).fetchone()
+    return row[0] if row else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +161,15 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str
         "pool": question.pool,
         "budget": question.budget,
         "rescored": max(question.rescored, question.pool),
-        "as_of": question.as_of,
     }
 
 
 async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
-    name = "semantic_as_of" if question.as_of else "semantic_exact" if question.exact else "semantic"
+    name = "semantic_exact" if question.exact else "semantic"
     parameters = {
         **_conditions(filters),
         "vector": vector_text(question.vector),
         "pool": question.pool,
-        "as_of": question.as_of,
     }
     return await connection.execute(space_statement("search", name, question.space_id), parameters)
 

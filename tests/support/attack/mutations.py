@@ -378,7 +378,7 @@ PREDICATES = {
 """Of the statements that read: each occurrence is taken away by itself."""
 TENANT = r"= veraz\.current_tenant\(\)"
 """Taken away everywhere at once: a row that is found by the tenant is mostly found again by the tenant."""
-COVERED = ("search/semantic", "search/semantic_exact", "search/semantic_as_of")
+COVERED = ("search/semantic", "search/semantic_exact", "search/as_of")
 """Without it these show the same: eligible() and valid_revisions(), which have mutations of their own, ask for the tenant."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -46,6 +46,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
     documents = siege.documents
     return {
         "every_document": documents,
+        "now": datetime.now(UTC),
         "document_ids": [d["document_id"] for d in documents],
         "external_ids": [d["external_id"] for d in documents],
         "revision_ids": [r for d in documents for r in d["revisions"]],
@@ -54,9 +55,36 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "raw_hash": b"\0" * 32,
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
+        **_of_an_administrator(siege),
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+    }
+
+
+def _of_an_administrator(siege: Siege) -> Mapping[str, Any]:
+    """Of keys, tenants and retention: each limit is the sharpest."""
+    limits = ("history_days", "history_revisions", "deleted_days", "trace_days")
+    return {
+        "tenant_id": siege.world.alpha,
+        "name": "taken",
+        "prefix": "vz_taken",
+        "key_hash": b"\1" * 32,
+        "roles": ["public"],
+        "may_write": True,
+        "expires_at": None,
+        "disabled": True,
+        "at_most": 10,
+        **dict.fromkeys(limits, 0),
+        "batch": 10,
+        "passed": [],
+        "from_document": UUID(int=0),
+        "by_document": None,
+        "since": None,
+        "xid": "1",
+        "everywhere": True,
+        "power": "USAGE",
+        "schema": "public",
     }
 
 
