@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from tests.support import databases, large
 from tests.support.plans import Plans, explained, nodes, on, shown
@@ -127,3 +129,40 @@ async def test_an_exact_scan_looks_up_the_documents_of_its_result_alone(url: str
         reads = on(plan, table)
         assert reads, shown(plan)
         assert all(n["Actual Loops"] <= 100 for n in reads), shown(plan)
+
+
+AS_OF = "Purpose: both arms over the revisions that held on a day"
+
+
+async def test_a_day_is_searched_by_sets_each_read_once_by_the_tenant(analysed_database: str) -> None:
+    """Valid revisions are found once for both arms, every table by an index that begins with the tenant, on the tenth run."""
+    words = large.words()
+    async with await databases.open_engine(analysed_database, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        day = datetime.now(UTC).date()
+        for _ in range(9):
+            await engine.search(words.question(7), lang="en", as_of=day, trace=False)
+        async with explained(engine) as plans:
+            found = await engine.search(words.question(7), lang="en", as_of=day, trace=False)
+    assert found.hits
+    plan = plans.of(AS_OF)
+    for table in ("revision", "chunk_lexical", "embedding_1"):
+        scans = [n for n in on(plan, table) if n["Node Type"] != "Bitmap Index Scan"]
+        assert len(scans) == 1, f"{table}\n{shown(plan)}"
+        assert scans[0]["Actual Loops"] == 1, shown(plan)
+    for query, each in plans.found:
+        scanned = [n for n in nodes(each) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG]
+        assert not scanned, f"{query[:300]}\n{shown(each)}"
+    bitmaps = [n for n in nodes(plan) if n["Node Type"] == "Bitmap Index Scan"]
+    assert bitmaps
+    assert all("veraz.tenant_id" in n["Index Cond"] for n in bitmaps), shown(plan)
+
+
+async def test_after_a_day_was_searched_hits_are_read_by_their_keys_again(analysed_database: str) -> None:
+    words = large.words()
+    async with (
+        await databases.open_engine(analysed_database, large.embedder()) as engine,
+        explained(engine) as plans,
+    ):
+        await engine.search(words.question(7), lang="en", as_of=datetime.now(UTC).date(), trace=False)
+    assert {n["Index Name"] for n in on(plans.of(HYDRATE), "chunk")} == {"chunk_pkey"}
