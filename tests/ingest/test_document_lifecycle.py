@@ -12,7 +12,8 @@ from veraz.engine import AsyncVeraz
 
 
 async def external_ids(engine: AsyncVeraz, question: str, mode: Any = "hybrid") -> list[str]:
-    return [h.document.external_id for h in (await engine.search(question, lang="en", mode=mode, k=50)).hits]
+    found = await engine.search(question, lang="en", mode=mode, k=50)
+    return [d.external_id for h in found.hits for d in (h.document, *h.also)]
 
 
 async def test_after_an_edit_the_old_text_answers_nowhere(
