@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,20 +106,45 @@ def running(server: str, mode: Mode, *, pool_size: int = 4) -> Iterator[PgBounce
         "".join(f'"{name}" "{word}"\n' for name, word in logins.items()), encoding="utf-8"
     )
     account = _give(folder)
-    process = subprocess.Popen(
-        [command, str(folder / "pgbouncer.ini")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-        **account,
-    )
+    process = Supervised([command, str(folder / "pgbouncer.ini")], folder, account)
     try:
-        _wait(process, port, folder)
+        _wait(process.current, port, folder)
+        process.start()
         yield PgBouncer(port, mode, server, secret, folder)
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=10)
+        process.end()
         shutil.rmtree(folder)
+
+
+class Supervised(threading.Thread):
+    """Starts the program again when it ends by itself, as an init system would: version 1.18 gives up now and then when many
+    cancels meet many closed sockets ("bad client state")."""
+
+    def __init__(self, command: list[str], folder: Path, account: dict[str, Any]) -> None:
+        super().__init__(daemon=True)
+        self._command, self._folder, self._account = command, folder, account
+        self._ending = threading.Event()
+        self.current = self._launch()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self._command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            **self._account,
+        )
+
+    def run(self) -> None:
+        while not self._ending.wait(0.05):
+            if self.current.poll() is not None:
+                self.current = self._launch()
+
+    def end(self) -> None:
+        self._ending.set()
+        self.join()
+        self.current.send_signal(signal.SIGTERM)
+        self.current.wait(timeout=10)
 
 
 def runtime_secret(server: str) -> str:

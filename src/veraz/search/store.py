@@ -101,9 +101,9 @@ async def run_arms_as_of(
         "pool": asked.pool,
     }
     async with connection.pipeline():
-        await connection.execute(statement("search", "as_of_plan"), {"wanted": "off"})
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
         cursor = await connection.execute(space_statement("search", "as_of", space_id), parameters)
-        await connection.execute(statement("search", "as_of_plan"), {"wanted": "on"})
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
     found: dict[str, list[Candidate]] = {"lexical": [], "semantic": []}
     for arm, *candidate in rows:
