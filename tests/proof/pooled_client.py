@@ -294,7 +294,8 @@ async def main(url: str, requests: int, seed: int, leaking: bool) -> dict[str, A
     async with await AsyncVeraz.open(config=config, embedder=HashingEmbedder(place=place)) as engine:
         space = await engine.space()
         async with engine._database.authentication() as connection:
-            ids = [await find_tenant(connection, slug(n)) for n in range(TENANTS)]
+            known = [await find_tenant(connection, slug(n)) for n in range(TENANTS)]
+            ids = [found[0] for found in known if found]
         identities = [Identity(i, slug(n), ("public",)) for n, i in enumerate(ids) if i is not None]
         client = Client(engine, identities, space.space_id, chance)
         leaked = asyncio.create_task(leak(engine, identities[0])) if leaking else None
