@@ -187,7 +187,10 @@ def _readers(siege: Siege) -> list[Attacker]:
     return [attackers.reader(siege.world), *others]
 
 
-WHOLE_INDEX: LiteralString = "select set_config('hnsw.ef_search', '1000', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
+WHOLE_INDEX: LiteralString = (
+    "select set_config('hnsw.ef_search', '1000', true),"
+    " set_config('hnsw.iterative_scan', 'relaxed_order', true)"
+)
 """Two approximate scans of the same rows may stop at different ones."""
 
 
