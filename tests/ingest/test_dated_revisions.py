@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,17 @@ async def test_an_older_slower_ingest_does_not_overwrite_a_newer_one(
     assert [e.external_id for e in report.errors] == ["dose"]
     assert "already written by another ingest" in report.errors[0].reason
     assert (await engine.show("dose")).current_revision == 1
+
+
+async def test_the_same_text_that_was_overtaken_still_brings_its_labels(
+    database: str, engine: AsyncVeraz
+) -> None:
+    text = "The dose is ten units."
+    report = await overtaken(database, record("dose", text, acl=["hr"]), record("dose", text))
+    assert (report.errors, report.unchanged) == ((), 1)
+    assert (await says(engine, None)) == []
+    identity = replace(await engine.identity(), roles=("hr",))
+    assert (await engine.acting_as(identity).show("dose")).acl == ("hr",)
 
 
 async def test_with_dates_the_older_slower_one_goes_into_the_history(

@@ -344,6 +344,11 @@ class Ingest:
                 raise _erased(prepared.item, state.erased_at)
             if state.deleted_at not in (None, prepared.deleted_at):
                 raise _deleted_meanwhile(prepared.item)
+            access = prepared.document.access
+            if (
+                state.is_stored and access is not None
+            ):  # labels are no part of a revision: equal text may come with others
+                await store.update_access(connection, document_id, access)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
                 links = await self._write_checked(connection, self._revision(embedded, document_id, state))
                 self.tally.counts["superseded"] += links
