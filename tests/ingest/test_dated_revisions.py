@@ -103,6 +103,16 @@ async def test_a_day_is_searched_under_todays_permissions(engine: AsyncVeraz) ->
     assert await says(engine, date(2021, 5, 5)) == []
 
 
+async def test_an_older_version_brings_no_labels(engine: AsyncVeraz) -> None:
+    """Neither when it arrives after the newer one, nor when it is met again."""
+    newer, older = {**VERSIONS[1], "acl": ["hr"]}, {**VERSIONS[0], "acl": ["public"]}
+    await put(engine, newer)
+    for _ in range(2):
+        await put(engine, older)
+        assert await says(engine, None) == []
+        assert await says(engine, date(2021, 5, 5)) == []
+
+
 async def test_what_was_replaced_holds_until_its_successor_did(engine: AsyncVeraz) -> None:
     await put(
         engine,

@@ -25,6 +25,7 @@ from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunk import CHUNKER, chunk_document
 from veraz.nouns.corpus import (
+    Access,
     Chunk,
     Identity,
     IngestReport,
@@ -184,7 +185,7 @@ class Ingest:
             if stored is not None and stored.erased_at is not None:
                 self._fail(_erased(item, stored.erased_at))
             elif stored is not None and stored.holds(digest):
-                await self._keep(item, stored)
+                await self._keep(item, stored, is_current=stored.raw_hash == digest)
             else:
                 changed.append((item, digest, stored))
         prepared = []
@@ -197,9 +198,9 @@ class Ingest:
             prepared.append(outcome)
         return prepared
 
-    async def _keep(self, item: RawItem, stored: store.KnownDocument) -> None:
+    async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
-            access = self._overrides.access or stated_access(item)
+            access = self._overrides.access or (stated_access(item) if is_current else None)
         except ItemError as error:
             self._fail(error)
             return
@@ -344,10 +345,9 @@ class Ingest:
                 raise _erased(prepared.item, state.erased_at)
             if state.deleted_at not in (None, prepared.deleted_at):
                 raise _deleted_meanwhile(prepared.item)
-            access = prepared.document.access
-            if (
-                state.is_stored and access is not None
-            ):  # labels are no part of a revision: equal text may come with others
+            # labels are no part of a revision: equal text may come with others
+            access = self._access(prepared.document, state)
+            if state.is_stored and access is not None:
                 await store.update_access(connection, document_id, access)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
                 links = await self._write_checked(connection, self._revision(embedded, document_id, state))
@@ -397,7 +397,13 @@ class Ingest:
             hashes=prepared.hashes,
             vectors=embedded.vectors,
             becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
+            access=self._access(prepared.document, state),
         )
+
+    def _access(self, document: ParsedDocument, state: store.DocumentState) -> Access | None:
+        """Labels belong to the document: the caller's word counts, else its newest version's, never an older one's."""
+        newest = plan.becomes_current(plan.stated_from(document), state.stated_from)
+        return self._overrides.access or (document.access if newest else None)
 
     async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
         written, links = await store.write_revision(connection, self._space_id, revision)

@@ -164,6 +164,7 @@ class RevisionToWrite:
     hashes: tuple[bytes, ...]
     vectors: Vectors
     becomes_current: bool
+    access: Access | None  # None leaves what is stored
 
     @property
     def revision_id(self) -> UUID:
@@ -184,7 +185,7 @@ async def write_revision(
         "external_id": document.external_id,
         "document_type": document.document_type,
         "becomes_current": revision.becomes_current,
-        **access_columns(document.access),
+        **access_columns(revision.access),
     }
     chunk_ids = [chunk_key(revision_id, c.ord) for c in revision.chunks]
     async with connection.pipeline():
