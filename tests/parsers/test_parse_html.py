@@ -69,7 +69,10 @@ def test_tables_become_pipes_with_all_their_header_rows() -> None:
     )
     assert blocks(doc) == [
         ("paragraph", "Doses"),
-        ("table", "| Drug | 2023 |  |\n| Drug | Q1 | Q2 |\n|---|---|---|\n| A | 1\\|2 | 3 x |\n| A | 4 |  |"),
+        (
+            "table",
+            "| Drug | 2023 | 2023 |\n| Drug | Q1 | Q2 |\n|---|---|---|\n| A | 1\\|2 | 3 x |\n| A | 4 |  |",
+        ),
     ]
 
 

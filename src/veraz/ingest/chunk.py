@@ -14,6 +14,7 @@ markup that the parser named as such, when nothing follows them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -176,8 +177,13 @@ class _Chunker:
             header=self.headers[section.ord][0],
             token_count=tokens,
             spans=(Span(run.start, run.end),),
-            page=run.units[0].page,
+            page=page_of(self.doc, run.start),
         )
+
+
+def page_of(doc: ParsedDocument, at: int) -> int | None:
+    """The page, from 1, that holds the character at `at`; None for a text without pages."""
+    return bisect_right(doc.page_starts, at) or None
 
 
 def _main_kind(units: Iterable[Unit]) -> BlockKind:

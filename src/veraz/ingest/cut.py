@@ -36,7 +36,6 @@ class Unit:
     kind: BlockKind
     start: int
     end: int
-    page: int | None
     level: int = 0
     before: str = ""
     after: str = ""
@@ -68,11 +67,11 @@ def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
     all there is."""
     text, filled = doc.text, {block.section for block in doc.blocks}
     parents = {section.parent for section in doc.sections}
-    units = [Unit(b.section, b.kind, *trim_block(text, b.kind, b.start, b.end), b.page) for b in doc.blocks]
+    units = [Unit(b.section, b.kind, *trim_block(text, b.kind, b.start, b.end)) for b in doc.blocks]
     for section in doc.sections:
         bare = section.level > 0 and section.ord not in filled and section.ord not in parents
         if bare and (not filled or _states_something(section)):
-            units.append(Unit(section.ord, "paragraph", *trim(text, section.start, section.end), None))
+            units.append(Unit(section.ord, "paragraph", *trim(text, section.start, section.end)))
     units = [
         unit for unit in units if any(map(str.isalnum, text[unit.start : unit.end])) or _solid(text, unit)
     ]
@@ -146,9 +145,7 @@ def _parts(text: str, unit: Unit, starts: Sequence[int], level: int, cost: float
     for start, end in pairwise([*starts, unit.end]):
         left, right = trim(text, start, end) if unit.kind != "code" else _trim_lines(text, start, end)
         if left < right:
-            parts.append(
-                Unit(unit.section, unit.kind, left, right, unit.page, level, end_cost=cost, table=None)
-            )
+            parts.append(Unit(unit.section, unit.kind, left, right, level, end_cost=cost, table=None))
     if parts:
         parts[0].before, parts[-1].after, parts[-1].end_cost = unit.before, unit.after, unit.end_cost
     return parts
@@ -233,9 +230,7 @@ def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
     for first in range(columns[0], columns[-1] + 1, share):
         group = range(first, min(first + share, columns[-1] + 1))
         end = unit.end if group[-1] == columns[-1] else row.cells[group[-1]].end
-        part = Unit(
-            unit.section, unit.kind, *trim(text, begin, end), unit.page, 1, end_cost=AT_WORD, table=table
-        )
+        part = Unit(unit.section, unit.kind, *trim(text, begin, end), 1, end_cost=AT_WORD, table=table)
         part.columns, part.row_start = group, row.start
         part.shown = table.columns(text, row, group)
         parts.append(part)
@@ -272,7 +267,7 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
         left, right = trim(text, start, end)
         if left < right:
             cost = costs[n] if n < len(costs) else unit.end_cost
-            parts.append(Unit(unit.section, unit.kind, left, right, unit.page, 3, end_cost=cost))
+            parts.append(Unit(unit.section, unit.kind, left, right, 3, end_cost=cost))
     if parts and unit.kind == "table":
         parts[-1].ends_chunk = True
     return parts

@@ -21,6 +21,9 @@ Vectors = npt.NDArray[np.float32]
 BlockKind = Literal["paragraph", "list", "table", "code", "quote"]
 Distance = Literal["cosine", "inner_product", "l2"]
 TextKind = Literal["query", "passage"]
+Media = Literal["markdown", "text", "html", "record", "pdf", "package", "xml", "csv", "mail", "ole"]
+"""What the bytes of an item are, as far as their first ones tell: a package is a zip (DOCX, PPTX, XLSX, EPUB), which its parser
+looks into, as that of XML does; ole is the Office format before 2007."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class RawItem:
 
     path: str
     external_id: str
-    media: Literal["markdown", "text", "html", "record"]
+    media: Media
     payload: bytes | None = None
     record: Mapping[str, Any] | None = None
     line: int | None = None
@@ -63,13 +66,17 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, list, table, code block or quotation inside one section; never cut unless it alone exceeds the limit."""
+    """A paragraph, list, table, code block or quotation inside one section; never cut unless it alone exceeds the limit.
+
+    A table is written as lines of cells between bars, its header rows above a line of dashes; a cell that spans rows or columns
+    stands in each of them, and a row of one cell over the whole width has nothing in the others. `caption` is where the text
+    names the table."""
 
     section: int
     kind: BlockKind
     start: int
     end: int
-    page: int | None = None
+    caption: Span | None = None
 
 
 AccessRule = Literal["any", "all", "owner"]
@@ -96,6 +103,9 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     parser: str  # name and version, e.g. "markdown/1"
     media: str
+    page_starts: tuple[
+        int, ...
+    ] = ()  # where each page begins, from page 1; an empty page begins where the next one does
     url: str | None = None
     lang: str | None = None  # ISO 639-1 as declared by the document; None: to be detected
     publisher: str | None = None  # a collection's own `source` field; the Veraz source is the caller's

@@ -1,39 +1,51 @@
 """Parsers: one file a format. Each turns a RawItem into a ParsedDocument, or raises ItemError.
 
-To add a format: a module with a class that has `parse`, a medium in `RawItem.media`, its suffixes in
-`ingest/discover.py`, and a line in `parser_for`. A parser hands `outline` an Outline (text, headings,
-blocks); sections are made from it here.
+To add a format: a module with a class that has `parse`, a medium in `nouns.corpus.Media`, its suffixes and first bytes in
+`ingest/formats.py`, and a line in `_PARSERS`. A parser hands `file.document` an Outline (text, headings, blocks), which a
+`Writer` makes for formats that hold no text as such; sections are made from it there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
 
 from veraz.errors import ItemError
 from veraz.nouns.corpus import Access, RawItem
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "2"
+PARSERS_VERSION = "3"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
+
+
+_PARSERS: Mapping[str, str] = {
+    "record": "record:RecordParser",
+    "markdown": "markdown:MarkdownParser",
+    "html": "html:HtmlParser",
+    "text": "plain:PlainParser",
+    "pdf": "pdf:PdfParser",
+    "package": "package:PackageParser",
+    "xml": "xml:XmlParser",
+    "csv": "csv:CsvParser",
+    "mail": "mail:MailParser",
+    "ole": "ole:OleParser",
+}
 
 
 def parser_for(item: RawItem) -> Parser:
     """The parser of the item's medium. Libraries of a format load when it is first met."""
-    match item.media:
-        case "record":
-            from veraz.providers.parsers.record import RecordParser
-
-            return RecordParser()
-        case "markdown":
-            from veraz.providers.parsers.markdown import MarkdownParser
-
-            return MarkdownParser()
-        case "html":
-            from veraz.providers.parsers.html import HtmlParser
-
-            return HtmlParser()
-        case "text":
-            from veraz.providers.parsers.plain import PlainParser
-
-            return PlainParser()
+    module, _, name = _PARSERS[item.media].partition(":")
+    try:
+        found: Parser = getattr(import_module(f"veraz.providers.parsers.{module}"), name)()
+    except ModuleNotFoundError as error:
+        raise ItemError(
+            f"files of this kind need the package {error.name}, which is not installed",
+            path=item.path,
+            external_id=item.external_id,
+            stage="parse",
+            fix="pip install 'veraz[documents]'",
+        ) from None
+    return found
 
 
 def stated_access(item: RawItem) -> Access | None:

@@ -18,7 +18,7 @@ def decoded(item: RawItem) -> Decoded:
     try:
         found = decode(item.payload or b"", html=item.media == "html")
     except NotText as error:
-        raise _refused(item, str(error), "save the file as UTF-8, or leave it out") from None
+        raise refused(item, str(error), "save the file as UTF-8, or leave it out") from None
     if not found.text.strip():
         raise no_content(item)
     return found
@@ -31,17 +31,24 @@ def located(error: ItemError, item: RawItem) -> ItemError:
 
 
 def no_content(item: RawItem) -> ItemError:
-    return _refused(item, "no content", "leave the file out, or check how it was exported")
+    return refused(item, "no content", "leave the file out, or check how it was exported")
 
 
-def _refused(item: RawItem, reason: str, fix: str) -> ItemError:
+def refused(item: RawItem, reason: str, fix: str) -> ItemError:
     return ItemError(reason, path=item.path, external_id=item.external_id, stage="parse", fix=fix)
 
 
 def document(
-    item: RawItem, outline: Outline, version: str, *, title: str, stated: Stated, warnings: Sequence[str] = ()
+    item: RawItem,
+    outline: Outline,
+    version: str,
+    *,
+    title: str,
+    stated: Stated,
+    warnings: Sequence[str] = (),
+    media: str = "",
 ) -> ParsedDocument:
-    """The parsed document; a file that names no title is called by its name."""
+    """The parsed document; a file that names no title is called by its name. `media` says more than the item could: "docx"."""
     if outline.blank:
         raise no_content(item)
     sections = build_sections(outline)
@@ -52,7 +59,8 @@ def document(
         sections=sections,
         blocks=build_blocks(outline, sections),
         parser=version,
-        media=item.media,
+        media=media or item.media,
+        page_starts=outline.page_starts,
         warnings=(*warnings, *outline.warnings),
         **stated,
     )

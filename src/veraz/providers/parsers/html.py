@@ -8,18 +8,20 @@ costs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from veraz.nouns.corpus import BlockKind, ParsedDocument, RawItem
+from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import decoded, document
-from veraz.providers.parsers.outline import Heading, Outline, Piece
+from veraz.providers.parsers.grid import Cell, Grid, lay_out
+from veraz.providers.parsers.outline import Outline
+from veraz.providers.parsers.writing import Writer
 from veraz.text.decode import storable
 
-VERSION = "html/1"
+VERSION = "html/2"
 
 _DROPPED = frozenset({
     "script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "math", "canvas", "audio",
@@ -32,7 +34,6 @@ _BLOCKS = frozenset({
 })  # fmt: skip
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
-_SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _MAX_SPAN = 100
 
 
@@ -53,14 +54,13 @@ def outline(text: str) -> Outline:
 
 
 def _outline(tree: LexborHTMLParser) -> Outline:
-    writer = _Writer()
+    writer = Writer()
     if tree.body is not None:
         _Walk(writer, _layout(tree)).run(tree.body)
     writer.close()
-    text = "".join(writer.parts)
     title = _page_title(tree) or next((h.title for h in writer.headings if h.level == 1), "")
     title = title or next((h.title for h in writer.headings), "")
-    return Outline(text, writer.headings, writer.pieces, title=title)
+    return writer.outline(title)
 
 
 # Head
@@ -85,85 +85,13 @@ def _canonical(tree: LexborHTMLParser) -> str | None:
     return storable(url)[0] if url.startswith(("http://", "https://")) else None
 
 
-# Writing
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Collects text and the places of blocks in it. White space is folded as a browser shows it, except
-    in code."""
-
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
-    pieces: list[Piece] = field(default_factory=list)
-    headings: list[Heading] = field(default_factory=list)
-    kind: BlockKind = "paragraph"
-    level: int = 0  # of the heading being written; 0: a block
-    start: int = -1  # of the open block; -1: none yet
-    pending: str = ""  # white space, line break or bullet owed before the next word
-
-    def open(self, kind: BlockKind, level: int = 0) -> None:
-        self.close()
-        self.kind, self.level = kind, level
-
-    def close(self) -> None:
-        if self.start >= 0:
-            if self.level:
-                title = " ".join("".join(self._since(self.start)).split())
-                self.headings.append(Heading(self.start, self.size, self.level, title))
-            else:
-                self.pieces.append(Piece(self.kind, self.start, self.size))
-        self.kind, self.level, self.start, self.pending = "paragraph", 0, -1, ""
-
-    def words(self, text: str) -> None:
-        """Running text; its outer white space joins or parts it from its neighbours."""
-        folded = _SPACE.sub(" ", text)
-        inner = folded.strip(" ")
-        if folded.startswith(" ") or not inner:
-            self._owe_space(folded)
-        if inner:
-            self.raw(inner)
-            self._owe_space(folded[-1:])
-
-    def raw(self, text: str) -> None:
-        """Text as it stands, in the open block."""
-        if self.start < 0:
-            if self.size:
-                self._put("\n\n")
-            self.start = self.size
-            self.pending = self.pending.lstrip(" \n")
-        if self.pending:
-            self._put(self.pending)
-            self.pending = ""
-        self._put(text)
-
-    def line(self, lead: str = "") -> None:
-        """A new line in the open block, beginning with `lead` (an indentation, a bullet)."""
-        self.pending = f"\n{lead}"
-
-    def _owe_space(self, text: str) -> None:
-        if text.startswith(" ") and not self.pending:
-            self.pending = " "
-
-    def _put(self, text: str) -> None:
-        self.parts.append(text)
-        self.size += len(text)
-
-    def _since(self, start: int) -> list[str]:
-        size, n = self.size, len(self.parts)
-        while size > start:
-            n -= 1
-            size -= len(self.parts[n])
-        return self.parts[n:]
-
-
 # Walking
 
 
 class _Walk:
     """Visits the tree in reading order with entry and exit of every element."""
 
-    def __init__(self, writer: _Writer, layout: frozenset[int] = frozenset()) -> None:
+    def __init__(self, writer: Writer, layout: frozenset[int] = frozenset()) -> None:
         self.out = writer
         self.layout = layout
         self.lists: list[_List] = []
@@ -265,16 +193,8 @@ class _Walk:
         self._paragraph()
 
     def _table(self, node: LexborNode) -> None:
-        header, rows = _grid(node)
         caption = node.css_first("caption")
-        self.out.close()
-        if caption is not None and (words := _words(caption)):
-            self.out.open("paragraph")
-            self.out.raw(words)
-        if header or rows:
-            self.out.open("table")
-            self.out.raw(_pipes(header, rows))
-        self.out.close()
+        self.out.table(_grid(node), _words(caption) if caption is not None else "")
 
 
 @dataclass(slots=True)
@@ -347,48 +267,37 @@ def _is_data(node: LexborNode) -> bool:
     return node.css_first("th") is not None or node.css_first("td + td") is not None
 
 
-def _grid(table: LexborNode) -> tuple[list[list[str]], list[list[str]]]:
-    """Header rows and body rows of equal width. A cell that spans columns leaves the others blank; one
-    that spans rows is repeated, so that each row can be read by itself."""
-    header: list[list[str]] = []
-    rows: list[list[str]] = []
-    below: dict[int, tuple[int, str]] = {}
+def _grid(table: LexborNode) -> Grid:
+    """Header rows are those of `<thead>`, and leading rows of `<th>` alone."""
+    cells: list[Cell] = []
+    taken: dict[int, int] = {}  # by column, the first row that a cell above leaves free
+    number = 0
+    in_head = True
     for row in table.css("tr"):
         if _is_hidden(row):
             continue
-        cells = [cell for cell in _children(row) if cell.tag in ("td", "th") and not _is_hidden(cell)]
-        line = _place(cells, below)
-        if not any(line):
-            continue
-        in_head = row.parent is not None and row.parent.tag == "thead"
-        if not rows and (in_head or (cells and all(cell.tag == "th" for cell in cells))):
-            header.append(line)
-        else:
-            rows.append(line)
-    width = max((len(line) for line in [*header, *rows]), default=0)
-    return [_wide(line, width) for line in header], [_wide(line, width) for line in rows]
+        found = [cell for cell in _children(row) if cell.tag in ("td", "th") and not _is_hidden(cell)]
+        stated = row.parent is not None and row.parent.tag == "thead"
+        in_head = in_head and (stated or (bool(found) and all(cell.tag == "th" for cell in found)))
+        column = 0
+        for cell in found:
+            while taken.get(column, 0) > number:
+                column += 1
+            rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+            cells.append(Cell(number, column, _words(cell), rows, columns, in_head))
+            taken.update(dict.fromkeys(range(column, column + columns), number + rows))
+            column += columns
+        number += 1
+    return lay_out(_clipped(cells, number))
 
 
-def _place(cells: Sequence[LexborNode], below: dict[int, tuple[int, str]]) -> list[str]:
-    """One row; `below` holds, by column, how many more rows the cell above still spans, and its words."""
-    line: list[str] = []
-    for cell in cells:
-        _from_above(line, below)
-        words, rows = _words(cell).replace("|", "\\|"), _span(cell, "rowspan")
-        for n in range(_span(cell, "colspan")):
-            if rows > 1:
-                below[len(line)] = (rows - 1, words if n == 0 else "")
-            line.append(words if n == 0 else "")
-    _from_above(line, below)
-    return line
-
-
-def _from_above(line: list[str], below: dict[int, tuple[int, str]]) -> None:
-    while (column := len(line)) in below:
-        left, words = below.pop(column)
-        line.append(words)
-        if left > 1:
-            below[column] = (left - 1, words)
+def _clipped(cells: list[Cell], height: int) -> list[Cell]:
+    """A row span ends with the table, and that of a header with the header."""
+    headers = max((cell.row for cell in cells if cell.header), default=-1) + 1
+    return [
+        replace(cell, rows=max(1, min(cell.rows, (headers if cell.header else height) - cell.row)))
+        for cell in cells
+    ]
 
 
 def _span(cell: LexborNode, name: str) -> int:
@@ -405,20 +314,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _words(node: LexborNode) -> str:
     """The text of a cell on one line, without what is hidden or dropped."""
-    inner = _Writer()
+    inner = Writer()
     _Walk(inner).run(node)
     inner.close()
     return " ".join("".join(inner.parts).split())
-
-
-def _wide(line: list[str], width: int) -> list[str]:
-    return line + [""] * (width - len(line))
-
-
-def _pipes(header: list[list[str]], rows: list[list[str]]) -> str:
-    rule = ["|" + "---|" * len(header[0])] if header else []
-    return "\n".join([*map(_row, header), *rule, *map(_row, rows)])
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

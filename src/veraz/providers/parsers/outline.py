@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from veraz.nouns.corpus import Block, BlockKind, Section
+from veraz.nouns.corpus import Block, BlockKind, Section, Span
 from veraz.text.lines import trim
 
 
@@ -27,12 +27,13 @@ class Piece:
     kind: BlockKind
     start: int
     end: int
+    caption: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """The structure of one text. `rulers` are ranges that carry no content (thematic breaks, markup);
-    `title` is what the text itself names as its title, "" if it names none."""
+    `title` is what the text itself names as its title, "" if it names none. `page_starts` as in ParsedDocument."""
 
     text: str
     headings: Sequence[Heading]
@@ -40,6 +41,7 @@ class Outline:
     rulers: Sequence[tuple[int, int]] = ()
     title: str = ""
     warnings: tuple[str, ...] = ()
+    page_starts: tuple[int, ...] = ()
 
     @property
     def blank(self) -> bool:
@@ -69,10 +71,11 @@ def build_blocks(outline: Outline, sections: Sequence[Section]) -> tuple[Block, 
     a paragraph, so that nothing a reader could need is left out of every chunk."""
     blocks: list[Block] = []
     section = 0
+    captions = {piece.start: piece.caption for piece in outline.pieces if piece.caption is not None}
     for kind, start, end in _with_gaps(outline):
         while section + 1 < len(sections) and sections[section + 1].start <= start:
             section += 1
-        blocks.append(Block(section, kind, start, end))
+        blocks.append(Block(section, kind, start, end, captions.get(start)))
     return tuple(blocks)
 
 
