@@ -139,11 +139,31 @@ class Chunk:
     token_count: int  # of header and body as embedded, by the embedder's own tokenizer
     spans: tuple[Span, ...]
     page: int | None = None
+    embedded: str | None = (
+        None  # said in other words for the arms: the rows of a table as sentences; None: the display form
+    )
+    window: Span | None = (
+        None  # what a reader is given for it, where that is more: its parent section, its neighbours
+    )
 
     @property
     def embedded_text(self) -> str:
         """Exactly what is embedded, analysed for the lexical arm, and hashed."""
-        return f"{self.header}\n\n{self.display}" if self.header else self.display
+        body = self.display if self.embedded is None else self.embedded
+        return f"{self.header}\n\n{body}" if self.header else body
+
+
+DropReason = Literal["blank", "heading", "markup", "ruler"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A range that is in no chunk. blank: white space; heading: it is in the heading path; markup: signs that say nothing alone;
+    ruler: a line drawn with characters."""
+
+    start: int
+    end: int
+    why: DropReason
 
 
 @dataclass(frozen=True, slots=True)
