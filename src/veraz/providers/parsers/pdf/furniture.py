@@ -1,0 +1,124 @@
+"""Running headers, footers and page numbers: known by coming back, page after page, at the same place."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from veraz.providers.parsers.pdf.shapes import Segment, Word
+from veraz.providers.parsers.pdf.tables import Table
+
+_ZONE = 0.15  # of the page's height, above and below
+_MIN_PAGES = 3
+_SAME = 4.0  # points
+_NUMBER = re.compile(r"\W*(?:[^\W\d]{1,9}\W{0,3})?(\d{1,4}|[ivxlc]{1,7})(?:\W*(?:[^\W\d]{1,4}\W{0,3})?\d{1,4})?\W*", re.I)
+_DIGITS = re.compile(r"\d+")
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One page with what stands on it, before it has a reading order."""
+
+    number: int
+    width: float
+    height: float
+    items: list[Segment | Table] = field(default_factory=list)
+
+
+_Item = Segment | Table
+
+
+def without_furniture(sheets: Sequence[Sheet]) -> int:
+    """Takes running headers, footers and page numbers out of the sheets; how many that were.
+
+    A line goes if it came back, digits aside, on three pages or more, and nothing but such lines stands between it and the edge;
+    page numbers go if they count up with the pages. Were nothing left anywhere, everything stays."""
+    margins = [list(_margins(sheet)) for sheet in sheets]
+    back = _coming_back(margins)
+    numbers = _page_numbers(margins)
+    gone: list[set[int]] = []
+    for sheet, runs in zip(sheets, margins, strict=True):
+        out = {id(item) for run in runs for item in _leading(run, back | numbers)}
+        out |= {id(item) for item in sheet.items if isinstance(item, Segment) and item.turned and id(item) in back}
+        gone.append(out)
+    if not any(len(sheet.items) > len(out) for sheet, out in zip(sheets, gone, strict=True)):
+        return 0
+    for sheet, out in zip(sheets, gone, strict=True):
+        sheet.items = [item for item in sheet.items if id(item) not in out]
+    return sum(map(len, gone))
+
+
+def _margins(sheet: Sheet) -> Iterator[list[_Item]]:
+    """The items in the upper zone from the edge on, those in the lower one, and text that runs another way wherever it stands."""
+    limit = _ZONE * sheet.height
+    upright = [item for item in sheet.items if not (isinstance(item, Segment) and item.turned)]
+    yield sorted((item for item in upright if item.bottom <= limit), key=lambda item: item.top)
+    yield sorted(
+        (item for item in upright if item.top >= sheet.height - limit), key=lambda item: -item.bottom
+    )
+    yield [item for item in sheet.items if isinstance(item, Segment) and item.turned]
+
+
+def _leading(run: Sequence[_Item], known: set[int]) -> Iterator[_Item]:
+    """Items from the edge of the page on, up to the first line that holds something else."""
+    stop = next((item for item in run if id(item) not in known), None)
+    for item in run:
+        beyond = stop is not None and not (item.bottom < stop.top + 1 or item.top > stop.bottom - 1)
+        if item is stop or (stop is not None and run.index(item) > run.index(stop)):
+            return
+        if not beyond or id(item) in known:
+            yield item
+
+
+def _coming_back(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
+    places: dict[tuple[int, str], list[tuple[int, float, _Item]]] = defaultdict(list)
+    for page, runs in enumerate(margins):
+        for zone, run in enumerate(runs):
+            for item in run:
+                places[zone, _DIGITS.sub("#", _said(item))].append((page, item.top, item))
+    found: set[int] = set()
+    for same in places.values():
+        same.sort(key=lambda each: each[1])
+        for page, top, item in same:
+            near = {other for other, at, _ in same if abs(at - top) <= _SAME and other != page}
+            if len(near) + 1 >= _MIN_PAGES:
+                found.add(id(item))
+    return found
+
+
+def _said(item: _Item) -> str:
+    return item.text if isinstance(item, Segment) else " ".join(cell.text for cell in item.cells)
+
+
+def _page_numbers(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
+    """Outermost lines that are a number which goes up by one from page to page."""
+    offsets: dict[int, dict[int, _Item]] = defaultdict(dict)
+    for page, runs in enumerate(margins):
+        for run in runs[:2]:
+            for item in run[:2]:
+                if (value := _value(item)) is not None:
+                    offsets[value - page].setdefault(page, item)
+    return {id(item) for pages in offsets.values() if len(pages) > 1 for item in pages.values()}
+
+
+def _value(item: _Item) -> int | None:
+    if not isinstance(item, Segment) or not (found := _NUMBER.fullmatch(item.text)):
+        return None
+    number = found[1].lower()
+    return int(number) if number.isdecimal() else _roman(number)
+
+
+def _roman(number: str) -> int:
+    values = [_ROMAN[sign] for sign in number]
+    return sum(
+        -value if value < following else value for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def words_of(items: Sequence[_Item]) -> Iterator[Word]:
+    for item in items:
+        if isinstance(item, Segment):
+            yield from item.words
