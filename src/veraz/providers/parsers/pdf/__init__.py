@@ -8,6 +8,7 @@ read: a page without text is named in a warning, a file without any is refused.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
@@ -22,12 +23,19 @@ from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import document, no_content, refused
 from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.pdf import notes
-from veraz.providers.parsers.pdf.flow import Bookmark, Bookmarks, blocks_of, find_headings, usual_of, with_captions
+from veraz.providers.parsers.pdf.flow import (
+    Bookmark,
+    Bookmarks,
+    blocks_of,
+    find_headings,
+    usual_of,
+    with_captions,
+)
 from veraz.providers.parsers.pdf.furniture import Sheet, without_furniture
 from veraz.providers.parsers.pdf.hyphens import Joiner
 from veraz.providers.parsers.pdf.layout import Item, columns_of, lines_of
 from veraz.providers.parsers.pdf.reading import read_page
-from veraz.providers.parsers.pdf.shapes import PageContent, rows_of, segment, segments_of
+from veraz.providers.parsers.pdf.shapes import PageContent, segment, segments_of
 from veraz.providers.parsers.pdf.tables import ruled_tables
 from veraz.providers.parsers.pdf.unruled import with_tables
 from veraz.providers.parsers.pdf.written import write
@@ -108,7 +116,15 @@ def _bookmarks(file: Any) -> Iterator[Bookmark]:
         return
 
 
-_NO_TITLE = ("untitled", "microsoft word -", "microsoft powerpoint -", "(anonymous)", "powerpoint presentation", "document", "title")
+_NO_TITLE = (
+    "untitled",
+    "microsoft word -",
+    "microsoft powerpoint -",
+    "(anonymous)",
+    "powerpoint presentation",
+    "document",
+    "title",
+)
 
 
 def _title(file: Any) -> str:
@@ -116,7 +132,9 @@ def _title(file: Any) -> str:
     title = " ".join(storable(file.get_metadata_value("Title") or "")[0].split())
     low = title.casefold()
     by_program = low.startswith(_NO_TITLE[:4]) or low in _NO_TITLE
-    named_file = low.endswith((".doc", ".docx", ".pdf", ".indd", ".qxd", ".xls", ".xlsx", ".ppt", ".pptx", ".tex", ".dvi", ".jpg"))
+    named_file = low.endswith(
+        (".doc", ".docx", ".pdf", ".indd", ".qxd", ".xls", ".xlsx", ".ppt", ".pptx", ".tex", ".dvi", ".jpg")
+    )
     return "" if by_program or named_file or not any(map(str.isalpha, title)) else title[:500]
 
 
@@ -124,8 +142,6 @@ def _language(file: Any) -> str | None:
     size = pdfium.FPDFCatalog_GetLanguage(file.raw, None, 0)
     if not 2 < size < 200:
         return None
-    import ctypes
-
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     pdfium.FPDFCatalog_GetLanguage(file.raw, buffer, size)
     return language_code(bytes(buffer).decode("utf-16-le", "ignore").split("\0")[0])
@@ -135,11 +151,15 @@ def _refuse_pictures(item: RawItem, pages: Sequence[PageContent]) -> None:
     if any(page.words for page in pages):
         return
     if all(page.damaged for page in pages):
-        raise refused(item, "the file is damaged: no page can be read", "open it in a PDF viewer and save it anew")
+        raise refused(
+            item, "the file is damaged: no page can be read", "open it in a PDF viewer and save it anew"
+        )
     if not any(page.drawn for page in pages):
         raise no_content(item)
     raise refused(
-        item, "no text layer: the pages are pictures; needs OCR", "run OCR on it, such as `ocrmypdf in.pdf out.pdf`"
+        item,
+        "no text layer: the pages are pictures; needs OCR",
+        "run OCR on it, such as `ocrmypdf in.pdf out.pdf`",
     )
 
 
@@ -147,7 +167,8 @@ def _refuse_pictures(item: RawItem, pages: Sequence[PageContent]) -> None:
 
 
 def _outline(pages: Sequence[PageContent], marks: Bookmarks) -> tuple[Outline, list[str]]:
-    join = Joiner(segment(row).text for page in pages for row in rows_of(page.words))
+    lines = {page.number: segments_of([word for word in page.words if not word.turned]) for page in pages}
+    join = Joiner(line.text for page in lines.values() for line in page)
     sheets = [_sheet(page, join) for page in pages]
     removed = without_furniture(sheets)
     columns = [column for sheet in sheets for column in _columns(sheet, join)]
@@ -178,6 +199,7 @@ def _columns(sheet: Sheet, join: Joiner) -> Iterator[list[Item]]:
 
 
 def _first_heading(outline: Outline) -> str:
-    """The highest heading of the first pages."""
-    early = [h for h in outline.headings if len(outline.page_starts) < 4 or h.start < outline.page_starts[3]]
-    return min(early, key=lambda heading: heading.level).title if early else ""
+    """The highest heading of the first pages, if it is no number of a longer work."""
+    early = [h for h in outline.headings if len(outline.page_starts) < 3 or h.start < outline.page_starts[2]]
+    named = [heading for heading in early if not heading.title[:1].isdigit()]
+    return min(named, key=lambda heading: heading.level).title if named else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
@@ -16,10 +16,13 @@ from veraz.providers.parsers.pdf.tables import Table, continues, joined
 from veraz.text.lines import ENDS_SENTENCE, item_marker
 
 _CAPTION = re.compile(
-    r"(?:table|tabla|tabelle|tableau|tabell?a?|tabela|tabel|taulukko|quadro|cuadro|表|표)\s*\.?\s*[\dIVXA-Z]", re.I
+    r"[\[(<]?\s*(?:table|tabla|tabelle|tableau|tabell?a?|tabela|tabel|taulukko|quadro|cuadro|表|표)\s*\.?\s*[\dIVXA-Z]",
+    re.I,
 )
 _FIGURE = re.compile(r"(?:fig(?:ure|ura|\.)?|abb(?:ildung|\.)|afbeelding|图|그림)\s*\.?\s*\d", re.I)
-_CONTINUED = re.compile(r"\(?\b(?:cont|contd|continued|continuación|suite|fortsetzung|fortsat)\b[.’'d]*\)?\W*$", re.I)
+_CONTINUED = re.compile(
+    r"\(?\b(?:cont|contd|continued|continuación|suite|fortsetzung|fortsat)\b[.’'d]*\)?\W*$", re.I
+)
 _ENDS = re.compile(r"""[.!?:;。！？؟…][)\]"'”’»\d⁰-⁹¹²³*†‡]*$""")
 _NUMBERED = re.compile(r"((?:[1-9]\d?|[A-Z])(?:\.\d{1,2}){0,4})\.?\s+(?=\S)")
 _GLUED = re.compile(r"o\s+(?=\S)|[•·▪‣◦●]\s*(?=\S)|[-–](?=[^\W\d_a-z])")
@@ -83,7 +86,7 @@ def usual_of(columns: Sequence[Sequence[Item]]) -> Usual:
                 sizes[round(item.size * 2) / 2, item.bold] += len(item.text)
                 total += len(item.text)
                 mono += len(item.text) * item.mono
-        steps += [step for step in pitches(column)]
+        steps += pitches(column)
     if not sizes:
         return Usual()
     (size, bold), _ = sizes.most_common(1)[0]
@@ -98,11 +101,20 @@ def blocks_of(columns: Iterable[Sequence[Item]], usual: Usual) -> list[Part]:
     """Blocks and tables in reading order. What a column or page ends in the middle of goes on in the next."""
     parts: list[Part] = []
     for column in columns:
+        if usual.mono:
+            for item in column:
+                if isinstance(item, Line):
+                    item.mono = False  # a document typed as a whole holds no code
         for n, part in enumerate(_column_blocks(column, usual)):
+            if n == 0 and parts:
+                _drop_doubled(parts, part)
             if n == 0 and parts and _goes_on(parts[-1], part):
                 _join(parts, part)
             else:
                 parts.append(part)
+    for part in parts:
+        if isinstance(part, Block) and part.kind == "code" and len(part.lines) == 1:
+            part.kind = "paragraph"
     return parts
 
 
@@ -147,9 +159,9 @@ def _breaks(block: Block, line: Line, step: float) -> bool:
     size = max(last.size, line.size)
     if line.turned or last.turned or _begun(line).kind == "item":
         return True
-    if abs(line.size - block.size) > 0.08 * size + 0.3 or line.bold != last.bold and _styled(block, line):
+    if abs(line.size - block.size) > 0.08 * size + 0.3 or (line.bold != last.bold and _styled(block, line)):
         return True
-    if line.mono != last.mono or line.base - last.base > max(1.3 * step, 1.05 * size) or line.base < last.base:
+    if line.mono != last.mono or line.base - last.base > max(1.3 * step, 1.3 * size) or line.base < last.base:
         return True
     return block.kind != "code" and (_is_short(last, line) or _is_indented(block, line))
 
@@ -190,18 +202,43 @@ def _is_indented(block: Block, line: Line) -> bool:
 
 def _goes_on(before: Part, part: Part) -> bool:
     if isinstance(before, Table) or isinstance(part, Table):
-        return isinstance(before, Table) and isinstance(part, Table) and part.page == before_page(before) + 1 and continues(before, part)
+        return (
+            isinstance(before, Table)
+            and isinstance(part, Table)
+            and part.page == before_page(before) + 1
+            and continues(before, part)
+        )
     last, first = before.last, part.first
     if part.kind != before.kind and part.kind != "paragraph":
         return False
-    if part.kind == "item" or abs(last.size - first.size) > 0.5 or last.bold != first.bold or last.turned != first.turned:
+    if (
+        part.kind == "item"
+        or abs(last.size - first.size) > 0.5
+        or last.bold != first.bold
+        or last.turned != first.turned
+    ):
         return False
     if last.page not in (first.page, first.page - 1) or _ENDS.search(last.text):
         return False
     start = next((char for char in first.text if char.isalnum()), "")
     caseless = bool(start) and start.lower() == start.upper() and not start.isdecimal()
     full = last.x1 > last.right - 2 * last.size or right_to_left(last.text)
-    return start.islower() or (full and (caseless or len(before.lines) > 1 and last.text[-1:] in ",-‐–("))
+    return start.islower() or (full and (caseless or (len(before.lines) > 1 and last.text[-1:] in ",-‐–(")))
+
+
+def _drop_doubled(parts: list[Part], part: Part) -> None:
+    """A line that was cut in two by the end of a page is drawn on both sides of it: once is enough."""
+    before = parts[-1]
+    if (
+        not isinstance(before, Block)
+        or not isinstance(part, Block)
+        or part.first.page != before.last.page + 1
+    ):
+        return
+    if len(part.first.text) >= 30 and before.last.text == part.first.text:
+        before.lines.pop()
+        if not before.lines:
+            parts.pop()
 
 
 def before_page(table: Table) -> int:
@@ -241,9 +278,9 @@ class Bookmarks:
         return made
 
     def level(self, text: str, page: int) -> int:
-        """Of the bookmark that points at this text; 0 for none."""
-        near = [mark for mark in self.found.get(letters(text), ()) if abs(mark.page - page) <= 1]
-        return near[0].level if near else 0
+        """Of the bookmark that points at this text on this page; 0 for none."""
+        here = [mark for mark in self.found.get(letters(text), ()) if mark.page in (page, 0)]
+        return here[0].level if here else 0
 
 
 def letters(text: str) -> str:
@@ -251,30 +288,73 @@ def letters(text: str) -> str:
 
 
 def find_headings(parts: Sequence[Part], usual: Usual, bookmarks: Bookmarks) -> None:
-    """Marks the blocks that are headings, with their levels: those of bookmarks as these say, the others by their looks, below."""
-    styles: dict[int, tuple[float, int]] = {}
-    stated = 0
-    for part in parts:
-        if isinstance(part, Table) or len(part.text) > _MAX_HEADING or not any(map(str.isalpha, part.text)):
-            continue
-        if level := bookmarks.level(part.text, part.first.page):
-            part.kind, part.level = "heading", level
-            stated = max(stated, level)
-        elif _looks_like_heading(part, usual):
-            styles[id(part)] = _style(part)
-    ranks = {style: rank for rank, style in enumerate(sorted(set(styles.values())), 1)}
-    marked = sum(isinstance(part, Block) and part.kind == "heading" for part in parts)
-    below = stated if marked >= 3 else 0
-    for part in parts:
-        if isinstance(part, Block) and id(part) in styles:
-            part.kind, part.level = "heading", min(below + ranks[styles[id(part)]], 9)
+    """Marks the blocks that are headings, with their levels: those of bookmarks as these say, the others by their looks."""
+    blocks = [part for part in parts if isinstance(part, Block) and _may_be_heading(part)]
+    marked: list[Block] = []
+    styled: list[Block] = []
+    for block in blocks:
+        if level := bookmarks.level(block.text, block.first.page):
+            block.level = level
+            marked.append(block)
+        elif _looks_like_heading(block, usual):
+            styled.append(block)
+    styled = _without_contents(parts, styled, marked)
+    below = _sizes(marked) if len(marked) >= 3 else {}
+    ranks = {style: rank for rank, style in enumerate(sorted({_style(block) for block in styled}))}
+    firsts: dict[int, int] = {}
+    for block in styled:
+        above = max(_above(below, block), default=0)
+        firsts[above] = min(ranks[_style(block)], firsts.get(above, len(ranks)))
+    for block in styled:
+        above = max(_above(below, block), default=0)
+        block.level = min(above + 1 + ranks[_style(block)] - firsts[above], 9)
+    for block in (*marked, *styled):
+        block.kind = "heading"
+
+
+def _above(sizes: Mapping[int, float], block: Block) -> list[int]:
+    return [level for level, size in sizes.items() if size >= block.size - 0.25]
+
+
+def _sizes(marked: Sequence[Block]) -> dict[int, float]:
+    """The size of the headings of each level that bookmarks name."""
+    by_level: dict[int, list[float]] = {}
+    for block in marked:
+        by_level.setdefault(block.level, []).append(block.size)
+    return {level: median(sizes) for level, sizes in by_level.items()}
+
+
+def _may_be_heading(block: Block) -> bool:
+    return len(block.text) <= _MAX_HEADING and any(map(str.isalpha, block.text))
+
+
+def _without_contents(parts: Sequence[Part], styled: Sequence[Block], marked: Sequence[Block]) -> list[Block]:
+    """The headings without those that are lines of a table of contents: followed by another, and said again further on."""
+    named = {id(block) for block in (*styled, *marked)}
+    last = {
+        letters(part.text): n for n, part in enumerate(parts) if id(part) in named and isinstance(part, Block)
+    }
+    kept = []
+    for n, part in enumerate(parts):
+        if id(part) in named and isinstance(part, Block) and not part.level:
+            following = n + 1 < len(parts) and id(parts[n + 1]) in named
+            if not (following and last[letters(part.text)] > n + 1):
+                kept.append(part)
+    return kept
 
 
 def _looks_like_heading(block: Block, usual: Usual) -> bool:
     text = block.text
     if block.kind == "code" or len(block.lines) > _MAX_HEADING_LINES or block.first.turned:
         return False
-    if _CAPTION.match(text) or _FIGURE.match(text) or text[-1:] in ",;-–" or not re.search(r"[^\W\d_]{2}", text):
+    if any(len(line.segments) > 2 for line in block.lines):
+        return False  # the names of columns
+    if (
+        _CAPTION.match(text)
+        or _FIGURE.match(text)
+        or text[-1:] in ",;-–"
+        or not re.search(r"[^\W\d_]{2}", text)
+    ):
         return False
     numbered = _NUMBERED.match(text)
     if block.kind == "item" and not numbered:
@@ -299,20 +379,34 @@ def _style(block: Block) -> tuple[float, int]:
 
 
 def with_captions(parts: Sequence[Part]) -> list[Part]:
-    """A line that names a table, right above it, becomes its caption; "(continued)" above the rest of one goes."""
+    """A line that names a table, right above it, becomes its caption, units below it too; "(continued)" above the rest of one
+    goes."""
     done: list[Part] = []
     for part in parts:
-        above = done[-1] if done else None
-        if isinstance(part, Table) and isinstance(above, Block) and len(above.text) <= 2 * _MAX_HEADING:
-            if _CAPTION.match(above.text) and len(done) > 1 and _is_rest(done[-2], above, part):
-                done.pop()
+        above = _caption_above(done, part) if isinstance(part, Table) else []
+        if isinstance(part, Table) and above:
+            rest = len(done) > len(above) and _is_rest(done[-len(above) - 1], above[0], part)
+            del done[len(done) - len(above) :]
+            if rest:
                 _join(done, part)
                 continue
-            if _CAPTION.match(above.text) and above.last.page == part.page:
-                done.pop()
-                part.caption = f"{above.text} {part.caption}".strip()
+            part.caption = " ".join([*(block.text for block in above), part.caption]).strip()
         done.append(part)
     return done
+
+
+def _caption_above(done: Sequence[Part], table: Table) -> list[Block]:
+    """The blocks of the caption that ends right above the table; [] if there is none."""
+    found: list[Block] = []
+    for part in reversed(done[-4:]):
+        if not isinstance(part, Block) or part.last.page != table.page or len(part.text) > 2 * _MAX_HEADING:
+            return []
+        found.insert(0, part)
+        if _CAPTION.match(part.text):
+            return found
+        if not (part.text.startswith("(") and len(part.text) < 60):
+            return []
+    return []
 
 
 def _is_rest(before: Part, above: Block, table: Table) -> bool:
@@ -331,9 +425,7 @@ def list_depths(items: Sequence[Block]) -> list[int]:
         at = item.first.x0 - item.first.left
         if not edges or at > edges[-1] + 8:
             edges.append(at)
-    return [
-        max(0, sum(edge <= item.first.x0 - item.first.left + 1 for edge in edges) - 1) for item in items
-    ]
+    return [max(0, sum(edge <= item.first.x0 - item.first.left + 1 for edge in edges) - 1) for item in items]
 
 
 def runs_of_items(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -349,4 +441,3 @@ def runs_of_items(parts: Sequence[Part]) -> Iterator[list[Part]]:
         yield [part]
     if run:
         yield run
-

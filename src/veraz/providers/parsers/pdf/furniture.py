@@ -6,14 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from veraz.providers.parsers.pdf.shapes import Segment, Word
+from veraz.providers.parsers.pdf.shapes import Segment
 from veraz.providers.parsers.pdf.tables import Table
 
 _ZONE = 0.15  # of the page's height, above and below
 _MIN_PAGES = 3
+_NEIGHBOURS = 4  # pages: what comes back later than that is text that is said twice
+_MAX_LINES = 5  # of one margin
 _SAME = 4.0  # points
-_NUMBER = re.compile(r"\W*(?:[^\W\d]{1,9}\W{0,3})?(\d{1,4}|[ivxlc]{1,7})(?:\W*(?:[^\W\d]{1,4}\W{0,3})?\d{1,4})?\W*", re.I)
+_NUMBER = re.compile(
+    r"\W*(?:[^\W\d]{1,9}\W{0,3})?(\d{1,4}|[ivxlc]{1,7})(?:\W*(?:[^\W\d]{1,4}\W{0,3})?\d{1,4})?\W*", re.I
+)
 _DIGITS = re.compile(r"\d+")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
@@ -34,18 +39,19 @@ _Item = Segment | Table
 def without_furniture(sheets: Sequence[Sheet]) -> int:
     """Takes running headers, footers and page numbers out of the sheets; how many that were.
 
-    A line goes if it came back, digits aside, on three pages or more, and nothing but such lines stands between it and the edge;
-    page numbers go if they count up with the pages. Were nothing left anywhere, everything stays."""
+    A line goes if it comes back, digits aside, on about every second page around it and on three at least, and nothing but such
+    lines stands between it and the edge; page numbers go if they count up with the pages. A page that would be left with
+    nothing stays as it is."""
     margins = [list(_margins(sheet)) for sheet in sheets]
     back = _coming_back(margins)
     numbers = _page_numbers(margins)
     gone: list[set[int]] = []
     for sheet, runs in zip(sheets, margins, strict=True):
-        out = {id(item) for run in runs for item in _leading(run, back | numbers)}
-        out |= {id(item) for item in sheet.items if isinstance(item, Segment) and item.turned and id(item) in back}
-        gone.append(out)
-    if not any(len(sheet.items) > len(out) for sheet, out in zip(sheets, gone, strict=True)):
-        return 0
+        out = {id(item) for run in runs[:2] for item in _leading(run, back | numbers)}
+        out |= {
+            id(item) for item in sheet.items if isinstance(item, Segment) and item.turned and id(item) in back
+        }
+        gone.append(out if len(out) < len(sheet.items) or out <= numbers else set())
     for sheet, out in zip(sheets, gone, strict=True):
         sheet.items = [item for item in sheet.items if id(item) not in out]
     return sum(map(len, gone))
@@ -63,14 +69,16 @@ def _margins(sheet: Sheet) -> Iterator[list[_Item]]:
 
 
 def _leading(run: Sequence[_Item], known: set[int]) -> Iterator[_Item]:
-    """Items from the edge of the page on, up to the first line that holds something else."""
-    stop = next((item for item in run if id(item) not in known), None)
+    """Items from the edge of the page on, up to the first line that holds something else. Many such lines are no margin."""
+    lines: list[list[_Item]] = []
     for item in run:
-        beyond = stop is not None and not (item.bottom < stop.top + 1 or item.top > stop.bottom - 1)
-        if item is stop or (stop is not None and run.index(item) > run.index(stop)):
-            return
-        if not beyond or id(item) in known:
-            yield item
+        if lines and item.top < lines[-1][0].bottom and item.bottom > lines[-1][0].top:
+            lines[-1].append(item)
+        else:
+            lines.append([item])
+    leading = list(takewhile(lambda line: all(id(item) in known for item in line), lines))
+    if len(leading) <= _MAX_LINES:
+        yield from (item for line in leading for item in line)
 
 
 def _coming_back(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
@@ -83,8 +91,13 @@ def _coming_back(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
     for same in places.values():
         same.sort(key=lambda each: each[1])
         for page, top, item in same:
-            near = {other for other, at, _ in same if abs(at - top) <= _SAME and other != page}
-            if len(near) + 1 >= _MIN_PAGES:
+            near = {
+                other
+                for other, at, _ in same
+                if abs(at - top) <= _SAME and 0 < abs(other - page) <= _NEIGHBOURS
+            }
+            around = min(page, _NEIGHBOURS) + min(len(margins) - 1 - page, _NEIGHBOURS)
+            if len(near) >= max(_MIN_PAGES - 1, 0.45 * around):
                 found.add(id(item))
     return found
 
@@ -114,11 +127,6 @@ def _value(item: _Item) -> int | None:
 def _roman(number: str) -> int:
     values = [_ROMAN[sign] for sign in number]
     return sum(
-        -value if value < following else value for value, following in zip(values, [*values[1:], 0], strict=True)
+        -value if value < following else value
+        for value, following in zip(values, [*values[1:], 0], strict=True)
     )
-
-
-def words_of(items: Sequence[_Item]) -> Iterator[Word]:
-    for item in items:
-        if isinstance(item, Segment):
-            yield from item.words

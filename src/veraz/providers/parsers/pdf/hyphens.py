@@ -16,12 +16,12 @@ class Joiner:
     writes neither part alone; it stays when the document writes the word with it, or both parts as words of their own."""
 
     def __init__(self, lines: Iterable[str]) -> None:
+        """`lines` of the whole document; the first and the last word of one may be half a word."""
         self.known: set[str] = set()
         for line in lines:
-            for found in _WORD.finditer(line.replace("\u00ad", "")):
-                cut = found.end() == len(line) - 1 and line[-1] in _HYPHENS
-                if not cut:
-                    self.known.add(found[0].casefold())
+            found = _WORD.findall(line.replace("\u00ad", "").casefold())
+            cut = line[-1:] in _HYPHENS
+            self.known.update(found[1 : -1 if cut else None])
 
     def __call__(self, lines: Sequence[str]) -> str:
         """One text of lines."""
@@ -56,4 +56,7 @@ class Joiner:
 
 def _is_wide(last: str, first: str) -> bool:
     """Whether both are of a script written without spaces: Chinese or Japanese."""
-    return all("\u2e80" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\uff00" <= char <= "\uffef" for char in last + first)
+    return all(
+        "\u2e80" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\uff00" <= char <= "\uffef"
+        for char in last + first
+    )

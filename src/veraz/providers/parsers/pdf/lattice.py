@@ -141,7 +141,9 @@ def _places(lines: Iterable[float], lows: Sequence[float], highs: Sequence[float
     return tuple(found)
 
 
-def _borders(lines: Sequence[Ruling], places: Sequence[float], across: Sequence[float]) -> set[tuple[int, int]]:
+def _borders(
+    lines: Sequence[Ruling], places: Sequence[float], across: Sequence[float]
+) -> set[tuple[int, int]]:
     """(place, gap): a line at the place covers the gap between two neighbouring places of the other direction. The outermost
     places are always borders."""
     covered = {(place, gap) for place in (0, len(places) - 1) for gap in range(len(across) - 1)}

@@ -51,18 +51,33 @@ def _cut(items: list[Segment | Table], depth: int) -> Iterator[list[Segment | Ta
         if items:
             yield items
         return
-    over = sorted((i for i in items if i.x0 < gutter < i.x1), key=lambda i: i.top)
-    rest = [i for i in items if not i.x0 < gutter < i.x1]
+    over = _over(items, gutter)
+    held = {id(item) for item in over}
+    rest = [item for item in items if id(item) not in held]
     backwards = _reads_leftwards(rest)
     for band in _bands(over, rest):
         left = [i for i in band if i.x1 <= gutter]
         right = [i for i in band if i.x0 >= gutter]
-        across = [i for i in band if i.x0 < gutter < i.x1]
-        if across:
-            yield across
+        if id(band[0]) in held:
+            yield band
             continue
         for side in (right, left) if backwards else (left, right):
             yield from _cut(side, depth + 1)
+
+
+def _over(items: Sequence[Segment | Table], gutter: float) -> list[Segment | Table]:
+    """What reaches over the gutter, and pieces on the same line, from top to bottom."""
+    over = [item for item in items if item.x0 < gutter < item.x1]
+    bases = [item.base for item in over if isinstance(item, Segment)]
+    held = {id(item) for item in over}
+    over += [
+        item
+        for item in items
+        if id(item) not in held
+        and isinstance(item, Segment)
+        and any(abs(item.base - base) < 1.5 for base in bases)
+    ]
+    return sorted(over, key=_middle)
 
 
 def _reads_leftwards(items: Sequence[Segment | Table]) -> bool:

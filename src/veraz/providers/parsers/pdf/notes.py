@@ -41,11 +41,12 @@ def _pictures(pages: Sequence[PageContent]) -> Iterator[str]:
     held = [page for page in pages if page.pictures and page.words]
     if held:
         count = sum(page.pictures for page in held)
-        yield f"{count} picture{'s' * (count > 1)} on {_pages([page.number for page in held])} {'were' if count > 1 else 'was'} not read"
+        named = f"{count} picture{'s' * (count > 1)} on {_pages([page.number for page in held])}"
+        yield f"{named} {'were' if count > 1 else 'was'} not read"
 
 
 def _pages(numbers: Sequence[int]) -> str:
-    """"page 2", "pages 2, 5-7": runs made short, and no more than a dozen of them."""
+    """ "page 2", "pages 2, 5-7": runs made short, and no more than a dozen of them."""
     runs = []
     for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         held = [number for _, number in run]

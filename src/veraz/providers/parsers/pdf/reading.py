@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pypdfium2.raw as pdfium
@@ -20,7 +21,15 @@ _THIN = 3.0  # points: a filled rectangle no wider than this is a line
 _SUPERSCRIPTS = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _SUBSCRIPTS = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _SMALL = frozenset("0123456789+-−=()n")
-_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+_LIGATURES = {
+    0xFB00: "ff",
+    0xFB01: "fi",
+    0xFB02: "fl",
+    0xFB03: "ffi",
+    0xFB04: "ffl",
+    0xFB05: "st",
+    0xFB06: "st",
+}
 # Signs of the Symbol and Wingdings fonts, which stand in the private area.
 _SYMBOLS = {
     0xF0B7: "•", 0xF0A7: "▪", 0xF0D8: "‣", 0xF0FC: "✓", 0xF02D: "−", 0xF0B0: "°", 0xF0B1: "±", 0xF0A3: "≤", 0xF0B3: "≥",
@@ -28,7 +37,9 @@ _SYMBOLS = {
     0xF0E8: "➔", 0xF0A8: "▪", 0xF076: "❖", 0xF0BB: "≈", 0xF044: "Δ", 0xF020: " ",
 }  # fmt: skip
 _HYPHEN = 0x02  # what PDFium gives for a hyphen at the end of a line
-_SPACES = frozenset({0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x2002, 0x2003, 0x2004, 0x2005, 0x2009, 0x200A, 0x202F, 0x3000})
+_SPACES = frozenset(
+    {0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x2002, 0x2003, 0x2004, 0x2005, 0x2009, 0x200A, 0x202F, 0x3000}
+)
 
 
 @dataclass(slots=True)
@@ -97,9 +108,7 @@ class _Frame:
         x0, y0, x1, y1 = page.get_mediabox()
         corners = [_turn(x, y, cos, sin) for x in (x0, x1) for y in (y0, y1)]
         left, top = min(x for x, _ in corners), min(y for _, y in corners)
-        return cls(
-            cos, sin, left, top, max(x for x, _ in corners) - left, max(y for _, y in corners) - top
-        )
+        return cls(cos, sin, left, top, max(x for x, _ in corners) - left, max(y for _, y in corners) - top)
 
     def point(self, x: float, y: float) -> tuple[float, float]:
         across, down = _turn(x, y, self.cos, self.sin)
@@ -123,7 +132,16 @@ class _Frame:
             middle = sum(y for _, y in corners) / 4
             first = line.words[0]
             lines.append(
-                Word(line.text, x0, x1, middle + 0.3 * line.size, line.size, line.bold, first.order, turned=True)
+                Word(
+                    line.text,
+                    x0,
+                    x1,
+                    middle + 0.3 * line.size,
+                    line.size,
+                    line.bold,
+                    first.order,
+                    turned=True,
+                )
             )
         return lines
 
@@ -199,7 +217,11 @@ class _Reader:
 
     def _origin(self) -> tuple[float, float]:
         cos, sin = self.unit
-        return (self.x.value, -self.y.value) if sin == 0.0 and cos == 1.0 else _turn(self.x.value, self.y.value, cos, sin)
+        return (
+            (self.x.value, -self.y.value)
+            if sin == 0.0 and cos == 1.0
+            else _turn(self.x.value, self.y.value, cos, sin)
+        )
 
     def _sides(self, at: int) -> tuple[float, float]:
         """Left and right of a character in the direction of the open word."""
@@ -220,7 +242,8 @@ class _Reader:
             return True
         self._stretch(open_, *self._sides(open_.end))
         x0, x1 = self._sides(at)
-        return max(x0 - open_.x1, open_.x0 - x1) <= 0.35 * size
+        over = min(x1, open_.x1) - max(x0, open_.x0)
+        return over < 0.3 * size and max(x0 - open_.x1, open_.x0 - x1) <= 0.35 * size
 
     def _stretch(self, open_: _Open, x0: float, x1: float) -> None:
         open_.x0, open_.x1 = min(open_.x0, x0), max(open_.x1, x1)
@@ -240,7 +263,9 @@ class _Reader:
         if code == 0:
             self.found.nuls += 1
             return ""
-        if code in (0xFFFD, 0xFFFE, 0xFFFF) or (code < 0x20 and pdfium.FPDFText_HasUnicodeMapError(self.raw, at) == 1):
+        if code in (0xFFFD, 0xFFFE, 0xFFFF) or (
+            code < 0x20 and pdfium.FPDFText_HasUnicodeMapError(self.raw, at) == 1
+        ):
             self.found.unread += 1
             return ""
         if code < 0x20 or code == 0xFEFF:
@@ -399,7 +424,7 @@ def _subpaths(obj: Any, matrix: tuple[float, ...], frame: _Frame) -> Iterator[li
 
 
 def _straight(points: list[tuple[float, float]], area: bool = False) -> Iterator[Ruling]:
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if abs(y0 - y1) < 1 < abs(x0 - x1):
             yield Ruling(True, (y0 + y1) / 2, min(x0, x1), max(x0, x1), area)
         elif abs(x0 - x1) < 1 < abs(y0 - y1):

@@ -4,8 +4,10 @@ of the page as its text is read: a page whose text runs upwards is turned first.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 @dataclass(slots=True)
@@ -105,7 +107,7 @@ def segment(words: Sequence[Word]) -> Segment:
         max(word.x1 for word in words),
         max(word.bottom for word in words),
         ordered,
-        " ".join(word.text for word in ordered),
+        _spaced(ordered),
         widest.base,
         widest.size,
         all(word.bold for word in words if any(map(str.isalnum, word.text)))
@@ -113,6 +115,19 @@ def segment(words: Sequence[Word]) -> Segment:
         all(word.mono for word in words),
         words[0].turned,
     )
+
+
+_CLOSING, _OPENING = frozenset(",.;:)]}%"), frozenset("([{")
+
+
+def _spaced(words: Sequence[Word]) -> str:
+    """Words with spaces between them, but for a sign that stands close to its word: a change of font is no space."""
+    text = words[0].text
+    for before, word in pairwise(words):
+        close = abs(word.x0 - before.x1) < 0.06 * min(word.size, before.size)
+        close = close and (word.text[0] in _CLOSING or before.text[-1] in _OPENING)
+        text += word.text if close else f" {word.text}"
+    return text
 
 
 def rows_of(words: Sequence[Word]) -> list[list[Word]]:
@@ -142,17 +157,38 @@ def _touches(word: Word, row: Sequence[Word], usual: float) -> bool:
 
 
 def segments_of(words: Sequence[Word], wide: float = 1.15) -> list[Segment]:
-    """The words as segments, cut where a gap is wider than `wide` times their size."""
-    found: list[Segment] = []
-    for row in rows_of(words):
+    """The words as segments, cut where a gap is wider than `wide` times their size; or narrower, and the word after it begins
+    below and above others that follow such a gap: the edge of a column."""
+    rows = rows_of(words)
+    for row in rows:
         row.sort(key=lambda word: word.x0)
+    edges = _edges(rows)
+    found: list[Segment] = []
+    for row in rows:
         part = [row[0]]
-        reach = row[0].x1
-        for word in row[1:]:
-            if word.x0 - reach > wide * max(word.size, part[-1].size):
+        for before, word in pairwise(row):
+            gap = (word.x0 - max(other.x1 for other in part[-3:])) / max(word.size, before.size)
+            if gap > wide or (gap > _NARROW and round(word.x0) in edges):
                 found.append(segment(part))
                 part = []
             part.append(word)
-            reach = max(reach, word.x1) if len(part) > 1 else word.x1
         found.append(segment(part))
     return found
+
+
+_NARROW = 0.55  # of the size: more than most spaces between words
+_ALIGNED = 6  # rows
+
+
+def _edges(rows: Sequence[Sequence[Word]]) -> set[int]:
+    """Places, in whole points, at which words begin after a gap in many rows."""
+    starts: Counter[int] = Counter()
+    for row in rows:
+        after = {
+            round(word.x0)
+            for before, word in pairwise(row)
+            if word.x0 - before.x1 > _NARROW * max(word.size, before.size)
+        }
+        starts.update(after)
+    near = {at: starts[at - 1] + starts[at] + starts[at + 1] for at in starts}
+    return {at + by for at, count in near.items() if count >= _ALIGNED for by in (-1, 0, 1)}

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 
 from veraz.providers.parsers.grid import Cell
 from veraz.providers.parsers.pdf.lattice import Lattice, lattices, overlap, words_in
-from veraz.providers.parsers.pdf.shapes import Box, PageContent, Ruling, Word, right_to_left, rows_of, segment, segments_of
+from veraz.providers.parsers.pdf.shapes import (
+    Box,
+    PageContent,
+    Ruling,
+    Word,
+    right_to_left,
+    rows_of,
+    segment,
+    segments_of,
+)
 
 _LEADERS = re.compile(r"\s*(?:\.{4,}|(?:\. ){4,}\.?|_{4,}|…{2,})\s*")
 _FIGURE = re.compile(r"[-−–+<>≤≥~±(]*\s*[\d.,]*\d.*|[-−–*.]+|n/?a|n\.?d\.?", re.I)
@@ -109,15 +118,14 @@ def _is_page(lattice: Lattice, page: PageContent) -> bool:
     return area > 0.9 * page.width * page.height and len(lattice.cells) < 6
 
 
-def _table(
-    lattice: Lattice, inside: Sequence[list[Word]], join: Join
-) -> Table | None:
+def _table(lattice: Lattice, inside: Sequence[list[Word]], join: Join) -> Table | None:
     drafts = [
         Draft(cell.row, cell.column, cell.rows, cell.columns, words)
         for cell, words in zip(lattice.cells, inside, strict=True)
     ]
-    drafts, xs = _without_blank_columns([part for d in drafts for part in _split_columns(d, lattice.xs)], lattice.xs)
-    drafts, height = _without_blank_rows(*_split_rows(drafts, len(lattice.ys) - 1))
+    drafts = [part for draft in drafts if draft.words for part in _split_columns(draft, lattice.xs)]
+    drafts, xs = _without_blank_columns(drafts, lattice.xs)
+    drafts, height = _without_blank_rows(_split_rows(drafts, len(lattice.ys) - 1))
     if height < 2 or len(xs) < 3 or not _is_data(drafts, len(xs) - 1):
         return None
     box = lattice.box
@@ -133,7 +141,11 @@ def _split_columns(draft: Draft, xs: Sequence[float]) -> list[Draft]:
     shares: dict[int, list[Word]] = {}
     for part in segments_of(draft.words, 0.8):
         column = bisect_right(edges, (part.x0 + part.x1) / 2) - 1
-        if not 0 <= column < draft.columns or part.x0 < edges[column] - 2 or part.x1 > edges[column + 1] + (24 if part.text.endswith("...") else 2):
+        if (
+            not 0 <= column < draft.columns
+            or part.x0 < edges[column] - 2
+            or part.x1 > edges[column + 1] + (24 if part.text.endswith("...") else 2)
+        ):
             return [draft]
         shares.setdefault(column, []).extend(part.words)
     if len(shares) < 2:
@@ -182,20 +194,28 @@ def _without_title(table: Table, drafts: list[Draft], join: Join) -> list[Draft]
 # Rows that hold several lines of figures
 
 
-def _split_rows(drafts: list[Draft], height: int) -> tuple[list[Draft], int]:
+def _split_rows(drafts: list[Draft], height: int) -> list[Draft]:
     """A body without lines between its rows is one ruled row; its figures, standing on the same lines in every column, show
     where its rows are."""
     done: list[Draft] = []
     shift = 0
     for row in range(height):
         here = [draft for draft in drafts if draft.row == row]
-        over = any(d.row < row < d.row + d.rows for d in drafts) or any(d.rows > 1 for d in here)
-        parts = [] if over else _figure_lines(here)
+        parts = _figure_lines(here) if _stands_alone(drafts, here) else []
         for draft in here:
             done += _cut(draft, parts, shift)
         if parts:
             shift += len(parts) - 1
-    return done, height + shift
+    return done
+
+
+def _stands_alone(drafts: Sequence[Draft], here: Sequence[Draft]) -> bool:
+    """Whether cells that begin in one row end in one, and no other reaches in between."""
+    worded = [draft for draft in here if draft.words]
+    if not worded or len({draft.rows for draft in worded}) > 1:
+        return False
+    first, last = worded[0].row, worded[0].row + worded[0].rows
+    return not any(d.words and d.row < last and first < d.row + d.rows and d.row != first for d in drafts)
 
 
 def _figure_lines(here: Sequence[Draft]) -> list[float]:
@@ -226,9 +246,9 @@ def _cut(draft: Draft, parts: Sequence[float], shift: int) -> list[Draft]:
 # Blank rows and columns
 
 
-def _without_blank_rows(drafts: Sequence[Draft], height: int) -> tuple[list[Draft], int]:
+def _without_blank_rows(drafts: Sequence[Draft]) -> tuple[list[Draft], int]:
     kept = sorted({draft.row for draft in drafts if draft.words})
-    return _renumbered(drafts, kept, "row", "rows"), len(kept)
+    return _renumbered(drafts, kept, across=False), len(kept)
 
 
 def _without_blank_columns(
@@ -239,18 +259,19 @@ def _without_blank_columns(
     if not kept:
         return [], ()
     edges = (*(xs[column] for column in kept), xs[-1])
-    return _renumbered(drafts, kept, "column", "columns"), edges
+    return _renumbered(drafts, kept, across=True), edges
 
 
-def _renumbered(drafts: Sequence[Draft], kept: Sequence[int], place: str, span: str) -> list[Draft]:
-    """The cells at their places among the rows (or columns) that are kept."""
+def _renumbered(drafts: Sequence[Draft], kept: Sequence[int], *, across: bool) -> list[Draft]:
+    """The cells at their places among the columns (or rows) that are kept."""
     done = []
     for draft in drafts:
-        first: int = getattr(draft, place)
-        count: int = getattr(draft, span)
+        first, count = (draft.column, draft.columns) if across else (draft.row, draft.rows)
         covered = [n for n, at in enumerate(kept) if first <= at < first + count]
-        if covered:
-            done.append(replace(draft, **{place: covered[0], span: len(covered)}))
+        if covered and across:
+            done.append(replace(draft, column=covered[0], columns=len(covered)))
+        elif covered:
+            done.append(replace(draft, row=covered[0], rows=len(covered)))
     return done
 
 
@@ -267,7 +288,7 @@ def header_rows(drafts: Sequence[Draft], height: int, width: int) -> int:
     spans = _spanned(drafts, width)
     if 0 < spans < height and not any(_has_figures(d) for d in rows[spans - 1]):
         return spans
-    return int(height > 1 and _named(drafts, rows, width))
+    return int(height > 1 and _named(rows, width))
 
 
 def _to_end_of_spans(drafts: Sequence[Draft], rows: int) -> int:
@@ -284,7 +305,7 @@ def _spanned(drafts: Sequence[Draft], width: int) -> int:
     return max([d.rows for d in first if d.words] + [grouped[0].rows + 1])
 
 
-def _named(drafts: Sequence[Draft], rows: Sequence[Sequence[Draft]], width: int) -> bool:
+def _named(rows: Sequence[Sequence[Draft]], width: int) -> bool:
     filled = sum(d.columns for d in rows[0])
     words = not any(_has_figures(d) for d in rows[0])
     figures = any(_has_figures(d) for row in rows[1:] for d in row)

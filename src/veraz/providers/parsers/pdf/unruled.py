@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from veraz.providers.parsers.pdf.layout import Item, Line
@@ -80,7 +81,7 @@ def _table(run: Sequence[_Row], join: Join) -> Table | None:
     drafts, height = _drafts(run, columns)
     first, last = run[0].line, run[-1].line
     left, right = min(low for low, _ in columns), max(high for _, high in columns)
-    xs = (left, *((a[1] + b[0]) / 2 for a, b in zip(columns, columns[1:], strict=False)), right)
+    xs = (left, *((a[1] + b[0]) / 2 for a, b in pairwise(columns)), right)
     table = Table(left, first.top, right, last.bottom, xs=xs, height=height, page=first.page, ruled=False)
     made = finished(table, drafts, join)
     return made if made.height >= _MIN_ROWS - 1 else None
@@ -106,23 +107,41 @@ def _is_safe(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bo
         return False
     cells = [part.text for row in full for part in row.parts[1:]]
     figures = sum(bool(_FIGURES.search(text)) for text in cells)
+    if len(columns) == 2 and _is_contents(full):
+        return False
     short = median(len(part.text) for row in full for part in row.parts) <= _SHORT
     if len(columns) == 2:
         return short and len(full) >= 4 and figures >= 0.7 * len(cells)
     return short and (figures >= 0.3 * len(cells) or len(columns) > 3 or len(full) > 4)
 
 
+def _is_contents(rows: Sequence[_Row]) -> bool:
+    """Numbered titles with pages that go up: a table of contents."""
+    pages = [row.parts[1].text for row in rows]
+    numbered = all(
+        row.parts[0].text[:1].isdigit() and any(map(str.isalpha, row.parts[0].text)) for row in rows
+    )
+    return numbered and all(page.isdecimal() for page in pages) and pages == sorted(pages, key=int)
+
+
 def _drafts(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> tuple[list[Draft], int]:
-    """A line in one piece that is not in the first column, close below a row, goes on with that row's cell."""
+    """A line in one piece that is not in the first column, close below a row, goes on with that row's cell; and so do the lines
+    of a heading above the figures."""
     drafts: list[Draft] = []
     height = 0
-    usual = median(b.line.base - a.line.base for a, b in zip(rows, rows[1:], strict=False))
+    usual = median(b.line.base - a.line.base for a, b in pairwise(rows))
+    body = next((n for n, row in enumerate(rows) if any(_FIGURES.search(p.text) for p in row.parts[1:])), 0)
     for n, row in enumerate(rows):
         places = [_place(part, columns) for part in row.parts]
-        close = n > 0 and row.line.base - rows[n - 1].line.base <= usual
-        above = {d.column: d for d in drafts if d.row == height - 1}
-        if close and len(places) == 1 and places[0][0] > 0 and places[0][0] in above:
-            above[places[0][0]].words.extend(row.parts[0].words)
+        step = row.line.base - rows[n - 1].line.base if n else 0.0
+        above = {c: d for d in drafts if d.row == height - 1 for c in range(d.column, d.column + d.columns)}
+        goes_on = len(places) == 1 and places[0][0] > 0 and step <= usual and places[0][0] in above
+        if n and (goes_on or (n < body and step <= 1.4 * row.line.size)):
+            for part, (column, span) in zip(row.parts, places, strict=True):
+                if column in above:
+                    above[column].words.extend(part.words)
+                else:
+                    drafts.append(Draft(height - 1, column, 1, span, list(part.words)))
             continue
         for part, (column, span) in zip(row.parts, places, strict=True):
             drafts.append(Draft(height, column, 1, span, list(part.words)))
