@@ -35,6 +35,7 @@ from veraz.providers.parsers.pdf.furniture import Sheet, without_furniture
 from veraz.providers.parsers.pdf.hyphens import Joiner
 from veraz.providers.parsers.pdf.layout import Item, columns_of, lines_of
 from veraz.providers.parsers.pdf.reading import read_page
+from veraz.providers.parsers.pdf.repair import repaired
 from veraz.providers.parsers.pdf.shapes import PageContent, segment, segments_of
 from veraz.providers.parsers.pdf.tables import ruled_tables
 from veraz.providers.parsers.pdf.unruled import with_tables
@@ -56,7 +57,7 @@ class PdfParser:
         if not payload.strip(b"\0 \r\n\t"):
             raise no_content(item)
         with _PDFIUM:
-            file = _opened(item, payload)
+            file, damage = _opened(item, payload)
             with closing(file):
                 pages = list(_pages(file))
                 marks = Bookmarks.of(_bookmarks(file))
@@ -70,20 +71,17 @@ class PdfParser:
             VERSION,
             title=title or _first_heading(outline),
             stated=stated,
-            warnings=(*notes.of_file(payload), *notes.of_pages(pages), *warnings),
+            warnings=(*filter(None, [damage or notes.of_end(payload)]), *notes.of_pages(pages), *warnings),
         )
 
 
 # Opening
 
 
-def _opened(item: RawItem, payload: bytes) -> Any:
-    """The open file. An empty password is what PDFium tries by itself."""
+def _opened(item: RawItem, payload: bytes) -> tuple[Any, str]:
+    """The open file, and a warning if it had to be repaired. An empty password is what PDFium tries by itself."""
     try:
-        file = pypdfium2.PdfDocument(payload)
-        if len(file):
-            return file
-        reason = "the file holds no page"
+        return _with_pages(payload), ""
     except pypdfium2.PdfiumError as error:
         if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             raise refused(item, "the file is locked with a password", "save a copy without it") from None
@@ -91,8 +89,25 @@ def _opened(item: RawItem, payload: bytes) -> Any:
             raise refused(
                 item, "the file is encrypted in a way that cannot be read", "save a copy without encryption"
             ) from None
-        reason = "the file is damaged: no page can be found in it"
-    raise refused(item, reason, "open it in a PDF viewer and save or print it to a new file")
+    try:
+        if (again := repaired(payload)) is not None:
+            return _with_pages(again), "the file is damaged: what could be read was read"
+    except pypdfium2.PdfiumError:
+        pass
+    raise refused(
+        item,
+        "the file is damaged: no page can be found in it",
+        "open it in a PDF viewer and save or print it to a new file",
+    )
+
+
+def _with_pages(payload: bytes) -> Any:
+    """Raises PdfiumError for a file that cannot be opened or holds no page."""
+    file = pypdfium2.PdfDocument(payload)
+    if not len(file):
+        file.close()
+        raise pypdfium2.PdfiumError("no page")
+    return file
 
 
 def _pages(file: Any) -> Iterator[PageContent]:

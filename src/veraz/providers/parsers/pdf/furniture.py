@@ -15,6 +15,7 @@ _ZONE = 0.15  # of the page's height, above and below
 _MIN_PAGES = 3
 _NEIGHBOURS = 4  # pages: what comes back later than that is text that is said twice
 _MAX_LINES = 5  # of one margin
+_SHORT = 60  # characters: in a longer line another number is another statement
 _SAME = 4.0  # points
 _NUMBER = re.compile(
     r"\W*(?:[^\W\d]{1,9}\W{0,3})?(\d{1,4}|[ivxlc]{1,7})(?:\W*(?:[^\W\d]{1,4}\W{0,3})?\d{1,4})?\W*", re.I
@@ -39,9 +40,9 @@ _Item = Segment | Table
 def without_furniture(sheets: Sequence[Sheet]) -> int:
     """Takes running headers, footers and page numbers out of the sheets; how many that were.
 
-    A line goes if it comes back, digits aside, on about every second page around it and on three at least, and nothing but such
-    lines stands between it and the edge; page numbers go if they count up with the pages. A page that would be left with
-    nothing stays as it is."""
+    A line goes if it comes back, digits aside if it is short, on about every second page around it and on three at least, and
+    nothing but such lines stands between it and the edge; page numbers go if they count up with the pages. A page that would be
+    left with nothing stays as it is."""
     margins = [list(_margins(sheet)) for sheet in sheets]
     back = _coming_back(margins)
     numbers = _page_numbers(margins)
@@ -86,7 +87,9 @@ def _coming_back(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
     for page, runs in enumerate(margins):
         for zone, run in enumerate(runs):
             for item in run:
-                places[zone, _DIGITS.sub("#", _said(item))].append((page, item.top, item))
+                said = _said(item)
+                key = _DIGITS.sub("#", said) if len(said) <= _SHORT else said
+                places[zone, key].append((page, item.top, item))
     found: set[int] = set()
     for same in places.values():
         same.sort(key=lambda each: each[1])
@@ -108,12 +111,12 @@ def _said(item: _Item) -> str:
 
 def _page_numbers(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
     """Outermost lines that are a number which goes up by one from page to page."""
-    offsets: dict[int, dict[int, _Item]] = defaultdict(dict)
+    offsets: dict[tuple[int, int], dict[int, _Item]] = defaultdict(dict)
     for page, runs in enumerate(margins):
-        for run in runs[:2]:
+        for zone, run in enumerate(runs[:2]):
             for item in run[:2]:
                 if (value := _value(item)) is not None:
-                    offsets[value - page].setdefault(page, item)
+                    offsets[zone, value - page].setdefault(page, item)
     return {id(item) for pages in offsets.values() if len(pages) > 1 for item in pages.values()}
 
 

@@ -307,12 +307,24 @@ class _Reader:
         across, base = self._origin()
         size = open_.style.size
         if open_.chars:
-            if char == open_.chars[-1] and abs(across - open_.across) < 0.12 * size:
-                return  # written twice, a little apart, to look bold
+            near = abs(across - open_.across) < 0.12 * size
+            if near and char == open_.chars[-1] and self._is_twin(open_.end, at, across != open_.across):
+                return
             if abs(rise := open_.base - base) > 0.08 * size:
                 char = self._small(open_, char, rise, at)
         open_.chars.append(char)
         open_.end, open_.across = at, across
+
+    def _is_twin(self, before: int, at: int, apart: bool) -> bool:
+        """Whether a character is written twice to look bold; the two letters of a ligature have one place and one owner."""
+        one = pdfium.FPDFText_GetTextObject(self.raw, before)
+        other = pdfium.FPDFText_GetTextObject(self.raw, at)
+        return (
+            apart
+            or not one
+            or not other
+            or ctypes.addressof(one.contents) != ctypes.addressof(other.contents)
+        )
 
     def _small(self, open_: _Open, char: str, rise: float, at: int) -> str:
         """A raised or lowered figure as the sign that says so: 10⁵ is not 105."""
