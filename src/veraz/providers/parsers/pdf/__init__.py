@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -35,7 +35,7 @@ from veraz.providers.parsers.pdf.furniture import Sheet, without_furniture
 from veraz.providers.parsers.pdf.hyphens import Joiner
 from veraz.providers.parsers.pdf.layout import Item, columns_of, lines_of
 from veraz.providers.parsers.pdf.reading import read_page
-from veraz.providers.parsers.pdf.repair import repaired
+from veraz.providers.parsers.pdf.repair import repairs
 from veraz.providers.parsers.pdf.shapes import PageContent, segment, segments_of
 from veraz.providers.parsers.pdf.tables import ruled_tables
 from veraz.providers.parsers.pdf.unruled import with_tables
@@ -89,11 +89,9 @@ def _opened(item: RawItem, payload: bytes) -> tuple[Any, str]:
             raise refused(
                 item, "the file is encrypted in a way that cannot be read", "save a copy without encryption"
             ) from None
-    try:
-        if (again := repaired(payload)) is not None:
+    for again in repairs(payload):
+        with suppress(pypdfium2.PdfiumError):
             return _with_pages(again), "the file is damaged: what could be read was read"
-    except pypdfium2.PdfiumError:
-        pass
     raise refused(
         item,
         "the file is damaged: no page can be found in it",

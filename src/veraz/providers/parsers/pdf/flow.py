@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import Literal
 
@@ -292,11 +293,12 @@ def find_headings(parts: Sequence[Part], usual: Usual, bookmarks: Bookmarks) -> 
     blocks = [part for part in parts if isinstance(part, Block) and _may_be_heading(part)]
     marked: list[Block] = []
     styled: list[Block] = []
+    counted = _counted(blocks)
     for block in blocks:
         if level := bookmarks.level(block.text, block.first.page):
             block.level = level
             marked.append(block)
-        elif _looks_like_heading(block, usual):
+        elif _looks_like_heading(block, usual) or id(block) in counted:
             styled.append(block)
     styled = _without_contents(parts, styled, marked)
     below = _sizes(marked) if len(marked) >= 3 else {}
@@ -341,6 +343,21 @@ def _without_contents(parts: Sequence[Part], styled: Sequence[Block], marked: Se
             if not (following and last[letters(part.text)] > n + 1):
                 kept.append(part)
     return kept
+
+
+_TITLED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){1,4})\.?\s+[^\W\d_].*[^\W_]\)?")
+
+
+def _counted(blocks: Sequence[Block]) -> set[int]:
+    """Short lines with a number such as 4.2 that count up through the document: headings whatever they look like."""
+    found = [
+        (tuple(map(int, named[1].split("."))), id(block))
+        for block in blocks
+        if len(block.lines) < 3 and len(block.text) <= 110 and (named := _TITLED.fullmatch(block.text))
+        if not block.text[-1:].isdigit() and named[0].split(maxsplit=1)[1][0].isupper()
+    ]
+    rising = sum(a < b for (a, _), (b, _) in pairwise(found))
+    return {block for _, block in found} if len(found) > 3 and rising >= 0.8 * (len(found) - 1) else set()
 
 
 def _looks_like_heading(block: Block, usual: Usual) -> bool:

@@ -4,6 +4,7 @@ where to begin when no trailer tells."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _OBJECT = re.compile(rb"(?<!\d)(\d{1,9})\s+(\d{1,5})\s+obj\b")
 _CATALOG = re.compile(rb"/Type\s*/Catalog\b")
@@ -13,8 +14,8 @@ _MAX_OBJECTS = 200_000
 _NUMBER = 8_000_000  # of the object that is added; PDFium accepts none above 8,388,607
 
 
-def repaired(payload: bytes) -> bytes | None:
-    """The file with a trailer that names its catalog, or one made of the pages it has; None without either."""
+def repairs(payload: bytes) -> Iterator[bytes]:
+    """The file with a trailer that names its catalog; then one with a tree made of the pages it has."""
     catalog = 0
     pages: list[bytes] = []
     found = list(_OBJECT.finditer(payload))[:_MAX_OBJECTS]
@@ -26,8 +27,9 @@ def repaired(payload: bytes) -> bytes | None:
         elif _PAGE.search(head):
             pages.append(b"%d %d R" % (int(each[1]), int(each[2])))
     if catalog:
-        return payload + _trailer(catalog)
-    return payload + _tree(pages) + _trailer(_NUMBER) if pages else None
+        yield payload + _trailer(catalog)
+    if pages:
+        yield payload + _tree(pages) + _trailer(_NUMBER)
 
 
 def _tree(pages: list[bytes]) -> bytes:
