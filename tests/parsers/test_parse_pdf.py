@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.support.pdf import Page, build
 
@@ -345,6 +347,22 @@ def test_what_is_no_pdf_beyond_its_first_line_is_refused(payload: bytes) -> None
     error = refusal(payload)
     assert error.reason == "the file is damaged: no page can be found in it"
     assert error.fix
+
+
+def test_what_lost_all_its_words_is_refused() -> None:
+    whole = build(Page().lines(50, 100, *BODY))
+    assert refusal(whole[: whole.index(b"stream")]).reason == "the file is damaged: no page can be read"
+
+
+def test_places_far_off_the_page_cost_nothing() -> None:
+    page = (
+        Page()
+        .lines(50, 100, *(f"{line} {n}" for n in range(20) for line in BODY))
+        .text(5_000_000, 100, "Far away")
+    )
+    began = time.process_time()
+    assert "Far away" in parse(build(page)).text
+    assert time.process_time() - began < 2
 
 
 # Tables

@@ -62,7 +62,8 @@ class PdfParser:
                 pages = list(_pages(file))
                 marks = Bookmarks.of(_bookmarks(file))
                 title, lang = _title(file), _language(file)
-        _refuse_pictures(item, pages)
+        damage = damage or notes.of_end(payload)
+        _refuse_wordless(item, pages, damage)
         outline, warnings = _outline(pages, marks)
         stated: Stated = {"lang": lang}
         return document(
@@ -71,7 +72,7 @@ class PdfParser:
             VERSION,
             title=title or _first_heading(outline),
             stated=stated,
-            warnings=(*filter(None, [damage or notes.of_end(payload)]), *notes.of_pages(pages), *warnings),
+            warnings=(*filter(None, [damage]), *notes.of_pages(pages), *warnings),
         )
 
 
@@ -160,20 +161,20 @@ def _language(file: Any) -> str | None:
     return language_code(bytes(buffer).decode("utf-16-le", "ignore").split("\0")[0])
 
 
-def _refuse_pictures(item: RawItem, pages: Sequence[PageContent]) -> None:
+def _refuse_wordless(item: RawItem, pages: Sequence[PageContent], damage: str) -> None:
     if any(page.words for page in pages):
         return
-    if all(page.damaged for page in pages):
+    if any(page.drawn for page in pages):
+        raise refused(
+            item,
+            "no text layer: the pages are pictures; needs OCR",
+            "run OCR on it, such as `ocrmypdf in.pdf out.pdf`",
+        )
+    if damage or any(page.damaged for page in pages):
         raise refused(
             item, "the file is damaged: no page can be read", "open it in a PDF viewer and save it anew"
         )
-    if not any(page.drawn for page in pages):
-        raise no_content(item)
-    raise refused(
-        item,
-        "no text layer: the pages are pictures; needs OCR",
-        "run OCR on it, such as `ocrmypdf in.pdf out.pdf`",
-    )
+    raise no_content(item)
 
 
 # Reading

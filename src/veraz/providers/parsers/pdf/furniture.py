@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -92,13 +93,10 @@ def _coming_back(margins: Sequence[Sequence[Sequence[_Item]]]) -> set[int]:
                 places[zone, key].append((page, item.top, item))
     found: set[int] = set()
     for same in places.values():
-        same.sort(key=lambda each: each[1])
+        pages = [page for page, _, _ in same]  # rising
         for page, top, item in same:
-            near = {
-                other
-                for other, at, _ in same
-                if abs(at - top) <= _SAME and 0 < abs(other - page) <= _NEIGHBOURS
-            }
+            window = same[bisect_left(pages, page - _NEIGHBOURS) : bisect_right(pages, page + _NEIGHBOURS)]
+            near = {other for other, at, _ in window if other != page and abs(at - top) <= _SAME}
             around = min(page, _NEIGHBOURS) + min(len(margins) - 1 - page, _NEIGHBOURS)
             if len(near) >= max(_MIN_PAGES - 1, 0.45 * around):
                 found.add(id(item))

@@ -7,6 +7,7 @@ of figures never end up apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,8 @@ from veraz.providers.parsers.pdf.shapes import Box, Segment, Word, right_to_left
 from veraz.providers.parsers.pdf.tables import Table
 
 _MIN_PAIRS = 4  # lines that must stand beside one another for a gutter
-_STEP = 3.0
+_MAX_LINES = 3_000
+_MAX_EDGES = 40
 _MAX_DEPTH = 5
 
 
@@ -116,22 +118,26 @@ def _middle(item: Box) -> float:
 def _gutter(items: Sequence[Segment | Table]) -> float | None:
     """Where most lines stand beside one another with a gap between; None where that is not prose."""
     lines = [item for item in items if isinstance(item, Segment) and not item.turned]
-    if len(lines) < 2 * _MIN_PAIRS:
+    if not 2 * _MIN_PAIRS <= len(lines) <= _MAX_LINES:
         return None
-    low, high = min(line.x0 for line in lines), max(line.x1 for line in lines)
     best: tuple[int, float, float] = (0, 0.0, 0.0)
-    at = low + 0.12 * (high - low)
-    while at < high - 0.12 * (high - low):
+    for at in _edges(lines):
         left = [line for line in lines if line.x1 <= at]
         right = [line for line in lines if line.x0 >= at]
         pairs = _pairs(left, right)
-        if pairs >= _MIN_PAIRS:
-            over = sum(line.x0 < at < line.x1 for line in items)
-            room = min(line.x0 for line in right) - max(line.x1 for line in left)
-            if over <= 0.6 * pairs + 2 and (pairs - over, room) > best[:2] and _prose(left) and _prose(right):
-                best = (pairs - over, room, _between(left, right))
-        at += _STEP
+        if pairs < _MIN_PAIRS:
+            continue
+        over = sum(item.x0 < at < item.x1 for item in items)
+        room = min(line.x0 for line in right) - max(line.x1 for line in left)
+        if over <= 0.6 * pairs + 2 and (pairs - over, room) > best[:2] and _prose(left) and _prose(right):
+            best = (pairs - over, room, _between(left, right))
     return best[2] if best[0] > 0 else None
+
+
+def _edges(lines: Sequence[Segment]) -> list[float]:
+    """Where columns may begin: the places at which most lines do."""
+    starts = Counter(round(line.x0) for line in lines)
+    return sorted(at - 1.0 for at, _ in starts.most_common(_MAX_EDGES))
 
 
 def _between(left: Sequence[Segment], right: Sequence[Segment]) -> float:

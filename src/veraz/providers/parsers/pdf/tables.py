@@ -323,7 +323,8 @@ def continues(table: Table, following: Table) -> bool:
     """Whether the first table of a page goes on with the last of the page before: the same columns at the same places."""
     if table.width != following.width or table.ruled != following.ruled:
         return False
-    return all(abs(a - b) <= 6 for a, b in zip(table.xs, following.xs, strict=True))
+    near = 6 if table.ruled else 15  # points; without lines the edges are those of the words
+    return all(abs(a - b) <= near for a, b in zip(table.xs, following.xs, strict=True))
 
 
 def joined(table: Table, following: Table) -> Table:

@@ -20,6 +20,7 @@ _FIGURES = re.compile(r"\d")
 _LEADERS = re.compile(r"\.{5,}|(?:\. ){5,}")
 _MARKER = re.compile(r"[•·▪‣◦*–—\-]|\(?\w{1,3}[.)]|o")
 _MIN_ROWS = 3
+_MAX_ROWS = 300
 _SHORT = 40  # characters of a cell
 
 
@@ -49,7 +50,7 @@ def _run(items: Sequence[Item], at: int) -> list[_Row]:
     """Lines from `at` on that are in pieces, and short ones between them."""
     rows: list[_Row] = []
     loose = 0
-    for item in items[at:]:
+    for item in items[at : at + _MAX_ROWS]:
         if not isinstance(item, Line) or item.turned or _LEADERS.search(item.text):
             break
         parts = _parts(item)
