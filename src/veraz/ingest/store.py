@@ -14,7 +14,8 @@ import numpy as np
 
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
-from veraz.nouns.corpus import Access, Chunk, ParsedDocument, SourceSettings, Vectors
+from veraz.ingest.listing import LiveDocument
+from veraz.nouns.corpus import Access, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,21 @@ def _known(row: Sequence[Any]) -> KnownDocument:
     )
 
 
+async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
+    cursor = await connection.execute(statement("ingest", "live_documents"), {"source_id": source_id})
+    return {
+        external_id: LiveDocument(external_id, raw_hash, Access(tuple(labels), *access))
+        for external_id, raw_hash, labels, *access in await cursor.fetchall()
+    }
+
+
+async def delete_documents(connection: Connection, source_id: UUID, external_ids: Sequence[str]) -> int:
+    """How many of them were there to hide."""
+    parameters = {"source_id": source_id, "external_ids": list(external_ids)}
+    rows = await (await connection.execute(statement("ingest", "delete_documents"), parameters)).fetchall()
+    return len(rows)
+
+
 async def known_vectors(
     connection: Connection, space_id: int, hashes: Sequence[bytes]
 ) -> dict[bytes, Vectors]:
@@ -165,6 +181,7 @@ class RevisionToWrite:
     vectors: Vectors
     becomes_current: bool
     access: Access | None  # None leaves what is stored
+    dropped: tuple[Dropped, ...] = ()
 
     @property
     def revision_id(self) -> UUID:
@@ -226,6 +243,7 @@ async def write_revision(
 def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
     document = revision.document
     same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
+    kept = [part for part in revision.dropped if part.why != "blank"]
     more = ("valid_from", "valid_to", "supersedes", "item", "edition", "media", "parser")
     return {
         **{name: getattr(document, name) for name in (*same, *more)},
@@ -234,6 +252,9 @@ def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
         "raw_hash": revision.raw_hash,
         "chunker": revision.chunker,
         "meta": msgspec.json.encode(document.meta).decode(),
+        "page_starts": list(document.page_starts),
+        "dropped": [edge for part in kept for edge in (part.start, part.end)],
+        "dropped_why": [part.why for part in kept],
     }
 
 
@@ -258,6 +279,9 @@ def _chunks_json(revision: RevisionToWrite) -> str:
             "end": c.spans[-1].end,
             "page": c.page,
             "content_hash": content_hash.hex(),
+            "embedded": c.embedded,
+            "window_start": c.window.start if c.window else None,
+            "window_end": c.window.end if c.window else None,
         }
         for c, content_hash in zip(revision.chunks, revision.hashes, strict=True)
     ]

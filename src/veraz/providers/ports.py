@@ -31,6 +31,15 @@ class Parser(Protocol):
     def parse(self, item: RawItem) -> ParsedDocument: ...
 
 
+class DocumentParser(Protocol):
+    """Parses one raw item at a time, several side by side. `parse` raises ItemError as Parser does, and for a document that
+    takes more time or memory than it may."""
+
+    async def parse(self, item: RawItem) -> ParsedDocument: ...
+
+    async def close(self) -> None: ...
+
+
 class LanguageDetector(Protocol):
     def detect(self, text: str) -> str | None:
         """ISO 639-1 code of the language, or None where the text is too short or too mixed to tell."""

@@ -15,7 +15,7 @@ begin
     insert into veraz.lexical_epoch (tenant_id, analyser) values (tenant, for_analyser) on conflict do nothing;
     perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', for_analyser));
     with analysed as materialized (
-        select chunk_id, document_id, revision_id, veraz.analyse(for_analyser, concat_ws(E'\n\n', nullif(header, ''), display)) as tsv
+        select chunk_id, document_id, revision_id, veraz.analyse(for_analyser, concat_ws(E'\n\n', nullif(header, ''), coalesce(embedded, display))) as tsv
           from veraz.chunk where tenant_id = tenant and revision_id = for_revision
     ), measured as materialized (
         select *, veraz.token_length(tsv) as length from analysed
