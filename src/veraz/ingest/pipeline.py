@@ -45,6 +45,8 @@ WINDOW_CHUNKS = 384
 """Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
 WINDOW_ITEMS = 64
 DELETED_TOGETHER = 500
+SURE_CHARACTERS = 200
+"""A section shorter than this is taken to be in the document's language."""
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
@@ -118,6 +120,7 @@ class Prepared:
     item: RawItem
     document: ParsedDocument
     lang: str
+    langs: tuple[str, ...]  # of each chunk
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
     raw_hash: bytes
@@ -366,6 +369,7 @@ class Ingest:
             item,
             document,
             lang,
+            self._langs(document, lang, chunks),
             chunks,
             hashes,
             parsed.raw_hash,
@@ -374,6 +378,18 @@ class Ingest:
             deleted_at,
             parsed.was,
         )
+
+    def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+        """The language of each chunk: its section's, where that holds enough words to be sure of another one. A caller who
+        states it is believed."""
+        if self._overrides.lang is not None or len(document.sections) == 1:
+            return (lang,) * len(chunks)
+        sections = {
+            section.ord: self._detector.detect(document.text[section.start : section.end]) or lang
+            for section in document.sections
+            if section.end - section.start >= SURE_CHARACTERS
+        }
+        return tuple(sections.get(chunk.section, lang) for chunk in chunks)
 
     # --- embed
 
@@ -521,7 +537,8 @@ class Ingest:
             number=state.last_number + 1,
             document=prepared.document,
             lang=prepared.lang,
-            analyser=plan.analyser_for(prepared.lang),
+            langs=prepared.langs,
+            analysers=tuple(map(plan.analyser_for, prepared.langs)),
             raw_hash=prepared.raw_hash,
             chunker=CHUNKER,
             chunks=prepared.chunks,

@@ -173,7 +173,8 @@ class RevisionToWrite:
     number: int
     document: ParsedDocument
     lang: str
-    analyser: str
+    langs: tuple[str, ...]  # of each chunk, in order, as of `analysers`
+    analysers: tuple[str, ...]
     raw_hash: bytes
     chunker: str
     chunks: tuple[Chunk, ...]
@@ -215,7 +216,7 @@ async def write_revision(
         )
         await connection.execute(
             statement("ingest", "insert_chunks"),
-            {**keys, "lang": revision.lang, "chunks": _chunks_json(revision)},
+            {**keys, "chunks": _chunks_json(revision)},
         )
         await connection.execute(
             space_statement("ingest", "insert_vectors", space_id),
@@ -226,7 +227,7 @@ async def write_revision(
             },
         )
         await connection.execute(
-            statement("ingest", "index_revision"), {**keys, "analyser": revision.analyser}
+            statement("ingest", "index_revision"), {**keys, "analysers": list(revision.analysers)}
         )
         await connection.execute(statement("ingest", "publish_revision"), owner)
         await connection.execute(statement("ingest", "refresh_currency"), keys)
@@ -267,6 +268,7 @@ def _chunks_json(revision: RevisionToWrite) -> str:
         {
             "chunk_id": chunk_key(revision.revision_id, c.ord),
             "ord": c.ord,
+            "lang": lang,
             "section": c.section,
             "heading_path": c.heading_path,
             "kind": c.kind,
@@ -283,7 +285,7 @@ def _chunks_json(revision: RevisionToWrite) -> str:
             "window_start": c.window.start if c.window else None,
             "window_end": c.window.end if c.window else None,
         }
-        for c, content_hash in zip(revision.chunks, revision.hashes, strict=True)
+        for c, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True)
     ]
     return msgspec.json.encode(rows).decode()
 

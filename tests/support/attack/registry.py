@@ -223,7 +223,7 @@ FUNCTIONS: dict[str, Entry] = {
     ),
     "grid_length": Entry(Kind.PURE, "select veraz.grid_length(83)"),
     "identifiers": Entry(Kind.PURE, "select veraz.identifiers('E-4021')"),
-    "index_revision": Entry(Kind.WRITE, "select veraz.index_revision(%(revision_id)s, 'en')"),
+    "index_revision": Entry(Kind.WRITE, "select veraz.index_revision(%(revision_id)s, '{en}'::text[])"),
     "is_later": Entry(Kind.PURE, "select veraz.is_later('2024-01-01', null, '2023-01-01', null)"),
     "is_writing": Entry(Kind.IDENTITY, "select veraz.is_writing()"),
     "last_successor": Entry(Kind.CONTENT, "select * from veraz.last_successor(%(document_id)s)"),
