@@ -44,7 +44,7 @@ from veraz.identity.pipeline import remove_tenant as erase_tenant
 from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
-from veraz.ingest.chunk import CHUNKER
+from veraz.ingest.chunkers.structure import CHUNKER
 from veraz.ingest.pipeline import Ingest, Progress
 from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veraz.errors import UsageError
-from veraz.ingest.chunk import chunk_document
+from veraz.ingest.chunkers.structure import chunk_document
 from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 

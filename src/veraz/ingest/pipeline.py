@@ -23,7 +23,7 @@ import psycopg
 from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
-from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.ingest.chunkers.structure import CHUNKER, chunk_document
 from veraz.nouns.corpus import (
     Access,
     Chunk,

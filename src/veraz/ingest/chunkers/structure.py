@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from veraz.errors import UsageError
-from veraz.ingest.cut import Cost, Unit, cut_unit, whole_blocks
+from veraz.ingest.chunkers.cut import Cost, Unit, cut_unit, whole_blocks
 from veraz.ingest.header import contextual_header
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 

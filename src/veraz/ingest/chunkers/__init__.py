@@ -1,0 +1,1 @@
+"""Chunkers: how a parsed document becomes chunks."""
