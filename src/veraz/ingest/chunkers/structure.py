@@ -15,22 +15,25 @@ markup that the parser named as such, when nothing follows them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from veraz.errors import UsageError
+from veraz.ingest.chunkers.context import ChunkContext, CountTokens
 from veraz.ingest.chunkers.cut import Cost, Unit, cut_unit, whole_blocks
 from veraz.ingest.header import contextual_header
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 
 CHUNKER = "structure/1"
-MIN_LIMIT = 24
 
-CountTokens = Callable[[Sequence[str]], list[int]]
+HARDLY_FITS = 5
+"""Characters a token: a section longer than this times the limit is counted by its parts at once, not first as a whole."""
+SURELY_LONG = 12
+"""Characters a token: a block longer than this times the room is cut uncounted."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """Consecutive units of one section that will be one chunk."""
 
     units: tuple[Unit, ...]
@@ -49,102 +52,129 @@ class _Run:
             return only.shown
         return f"{only.before}{text[self.start : self.end]}{self.units[-1].after}"
 
+    @property
+    def section(self) -> int:
+        return self.units[0].section
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    version: str = CHUNKER
+    pooled: bool = False
+
+    def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
+        made = Packer(doc, context).fit(by_section(whole_blocks(doc)))
+        return in_order(chunk for _, chunk in made)
+
 
 def chunk_document(
     doc: ParsedDocument, *, source_name: str, limit: int, count_tokens: CountTokens, lang: str
 ) -> tuple[Chunk, ...]:
-    """Chunks of `doc` in reading order, each of at most `limit` tokens as embedded (header and display
-    form).
+    """The chunks of `doc` by its structure; arguments as in ChunkContext."""
+    return Structure().chunk(doc, ChunkContext(source_name, limit, count_tokens, lang))
 
-    `count_tokens` gives the tokens of each text as it would be embedded; it is called with batches and
-    never with a blank text. `lang` (ISO 639-1) guides sentence boundaries. Raises UsageError for a limit
-    below 24.
+
+def by_section(units: Iterable[Unit]) -> list[Run]:
+    grouped: dict[int, list[Unit]] = {}
+    for unit in units:
+        grouped.setdefault(unit.section, []).append(unit)
+    return [Run(tuple(units)) for units in grouped.values()]
+
+
+def in_order(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Chunks numbered in reading order."""
+    ordered = sorted(chunks, key=lambda chunk: (chunk.spans[0].start, chunk.spans[-1].end))
+    return tuple(replace(chunk, ord=n) if n else chunk for n, chunk in enumerate(ordered))
+
+
+class Packer:
+    """Makes chunks of runs of units: a run that fits is one chunk, a longer one is cut and packed.
+
+    With `size` the own text of a chunk holds at most that many tokens, header, prefix and special ones apart; the limit of
+    the context holds besides. `order` chooses the boundaries of a run that does not fit.
     """
-    if limit < MIN_LIMIT:
-        raise UsageError(f"chunk limit of {limit} tokens", fix=f"use a limit of at least {MIN_LIMIT}")
-    return _Chunker(doc, source_name, limit, count_tokens, lang).chunks()
 
-
-class _Chunker:
     def __init__(
-        self, doc: ParsedDocument, source_name: str, limit: int, count_tokens: CountTokens, lang: str
+        self, doc: ParsedDocument, context: ChunkContext, *, size: int | None = None, order: type[Cost] = Cost
     ) -> None:
-        self.doc, self.text, self.limit, self.count, self.lang = doc, doc.text, limit, count_tokens, lang
+        self.doc, self.text, self.lang, self.order = doc, doc.text, context.lang, order
+        self.limit, self.size, self.count = context.limit, size, context.count_tokens
+        self.headers = headers(doc, context)
         self.fixed = 0  # tokens that every embedded text costs: prefix and special ones
-        self.headers = _headers(doc, source_name, limit, count_tokens)
+        if size is not None:
+            self._count_units(())
 
-    def chunks(self) -> tuple[Chunk, ...]:
-        by_section = self._units_by_section()
-        whole = [_Run(tuple(units)) for units in by_section]
-        short = [run for run in whole if run.end - run.start <= self.limit * 12]
-        counts = dict(zip((run.start for run in short), self._count(short), strict=True))
-        done: list[tuple[_Run, int]] = []
-        todo: list[_Run] = []
-        for run in whole:
-            tokens = counts.get(run.start, self.limit + 1)
-            if tokens <= self.limit:
-                done.append((run, tokens))
-            else:
-                todo.append(run)
-        done += self._packed(todo)
-        done.sort(key=lambda entry: entry[0].start)
-        return tuple(self._chunk(ord_, run, tokens) for ord_, (run, tokens) in enumerate(done))
+    def fit(self, runs: Sequence[Run]) -> list[tuple[Run, Chunk]]:
+        """Runs as they came to fit, each with its chunk, whose `ord` is yet to be set; in no order."""
+        short = [run.end - run.start <= self._most(run) * HARDLY_FITS for run in runs]
+        whole = self._counted([run for run, is_short in zip(runs, short, strict=True) if is_short])
+        done = [(run, chunk) for run, chunk in whole if chunk.token_count <= self._most(run)]
+        todo = [run for run, is_short in zip(runs, short, strict=True) if not is_short]
+        todo += [run for run, chunk in whole if chunk.token_count > self._most(run)]
+        return done + self._packed(todo)
 
-    def _units_by_section(self) -> list[list[Unit]]:
-        grouped: dict[int, list[Unit]] = {}
-        for unit in whole_blocks(self.doc):
-            grouped.setdefault(unit.section, []).append(unit)
-        return list(grouped.values())
-
-    def _packed(self, todo: Sequence[_Run]) -> list[tuple[_Run, int]]:
+    def _packed(self, todo: Sequence[Run]) -> list[tuple[Run, Chunk]]:
         """Cuts and packs until every chunk fits. Sums of unit counts only estimate the count of their
         union, so the chunks are counted again, and those that came out too long are packed once more
         with less room."""
-        done: list[tuple[_Run, int]] = []
+        done: list[tuple[Run, Chunk]] = []
         slack = 0
         while todo:
             if slack > 4 * self.limit:
-                raise UsageError(
-                    f"not even one word fits {self.limit} tokens",
-                    fix="raise the chunk limit, or shorten the passage prefix of the embedding space",
-                )
-            runs = [packed for run in self._fine(todo, slack) for packed in self._pack(run, slack)]
+                raise nothing_fits(self.limit)
+            counted = self._counted(
+                [packed for run in self._fine(todo, slack) for packed in self._pack(run, slack)]
+            )
             todo = []
-            for run, tokens in zip(runs, self._count(runs), strict=True):
-                if tokens <= self.limit or (len(run.units) == 1 and run.units[0].atomic):
-                    done.append((run, tokens))
+            for run, chunk in counted:
+                if chunk.token_count <= self._most(run) or (len(run.units) == 1 and run.units[0].atomic):
+                    done.append((run, chunk))
                 else:
                     todo.append(run)
             slack = max(slack * 2, 4)
         return done
 
-    def _room(self, section: int, slack: int) -> int:
-        """Tokens for the display form of a chunk of this section."""
-        return max(8, self.limit - max(self.fixed, self.headers[section][1]) - slack)
+    def _most(self, run: Run) -> int:
+        """The most tokens of a chunk that begins as the run does."""
+        return self.limit if self.size is None else min(self.limit, self.size + self._overhead(run.section))
 
-    def _fine(self, runs: Sequence[_Run], slack: int) -> list[_Run]:
+    def _overhead(self, section: int) -> int:
+        return max(self.fixed, self.headers[section][1])
+
+    def _room(self, run: Run, slack: int) -> int:
+        """Tokens for the display form of a chunk of this run, whose sections may be several."""
+        overhead = max(map(self._overhead, {unit.section for unit in run.units}))
+        least = 8 if self.size is None else min(8, self.size)
+        return max(least, min(self.limit - overhead, self.size or self.limit) - slack)
+
+    def _fine(self, runs: Sequence[Run], slack: int) -> list[Run]:
         """The runs with every unit that alone is too long cut into smaller ones, and all units counted."""
+        rooms = [self._room(run, slack) for run in runs]
         queues = [list(run.units) for run in runs]
         while True:
-            self._count_units([unit for queue in queues for unit in queue if unit.tokens < 0])
+            self._count_units(
+                [
+                    unit
+                    for queue, room in zip(queues, rooms, strict=True)
+                    for unit in queue
+                    if unit.tokens < 0 and not _surely_long(unit, room)
+                ]
+            )
             again = False
-            for n, queue in enumerate(queues):
-                room = self._room(queue[0].section, slack)
+            for n, (queue, room) in enumerate(zip(queues, rooms, strict=True)):
                 cut: list[Unit] = []
                 for unit in queue:
-                    if unit.cost <= room or unit.atomic:
+                    if unit.atomic or (unit.tokens >= 0 and unit.cost <= room):
                         cut.append(unit)
                     else:
                         cut += cut_unit(self.text, unit, room, self.lang)
                         again = True
                 queues[n] = cut
             if not again:
-                return [_Run(tuple(queue)) for queue in queues]
+                return [Run(tuple(queue)) for queue in queues]
 
     def _count_units(self, units: Sequence[Unit]) -> None:
         """Sets `tokens` of each, without `fixed`."""
-        if not units:
-            return
         texts: list[str] = []
         for unit in units:
             texts += [unit.body(self.text), *(part for part in (unit.before, unit.after) if part.strip())]
@@ -156,29 +186,47 @@ class _Chunker:
             unit.before_tokens = max(1, next(counts) - fixed) if unit.before.strip() else 0
             unit.after_tokens = max(1, next(counts) - fixed) if unit.after.strip() else 0
 
-    def _pack(self, run: _Run, slack: int) -> list[_Run]:
-        room = self._room(run.units[0].section, slack)
-        bounds = Cost(run.units, room).best()
-        return [_Run(run.units[a:b]) for a, b in bounds]
+    def _pack(self, run: Run, slack: int) -> list[Run]:
+        bounds = self.order(run.units, self._room(run, slack)).best()
+        return [Run(run.units[a:b]) for a, b in bounds]
 
-    def _count(self, runs: Sequence[_Run]) -> list[int]:
-        texts = [self._chunk(0, run, 0).embedded_text for run in runs]
-        return self.count(texts) if texts else []
+    def _counted(self, runs: Sequence[Run]) -> list[tuple[Run, Chunk]]:
+        chunks = [self._chunk(run) for run in runs]
+        return list(zip(runs, counted(chunks, self.count), strict=True))
 
-    def _chunk(self, ord_: int, run: _Run, tokens: int) -> Chunk:
-        section = self.doc.sections[run.units[0].section]
+    def _chunk(self, run: Run) -> Chunk:
+        section = self.doc.sections[run.section]
         return Chunk(
-            ord=ord_,
+            ord=0,
             section=section.ord,
             heading_path=section.heading_path,
             kind=_main_kind(run.units),
             body=self.text[run.start : run.end],
             display=run.display(self.text),
             header=self.headers[section.ord][0],
-            token_count=tokens,
+            token_count=0,
             spans=(Span(run.start, run.end),),
             page=page_of(self.doc, run.start),
         )
+
+
+def counted(chunks: Sequence[Chunk], count_tokens: CountTokens) -> list[Chunk]:
+    """The chunks with their tokens."""
+    counts = count_tokens([chunk.embedded_text for chunk in chunks]) if chunks else []
+    return [replace(chunk, token_count=tokens) for chunk, tokens in zip(chunks, counts, strict=True)]
+
+
+def nothing_fits(limit: int) -> UsageError:
+    return UsageError(
+        f"not even one word fits {limit} tokens",
+        fix="raise the chunk limit, or shorten the passage prefix of the embedding space",
+    )
+
+
+def _surely_long(unit: Unit, room: int) -> bool:
+    """Whether to cut a unit without counting it: its level says that cutting needs no count."""
+    finest = 0 if unit.kind == "table" else 1
+    return unit.level <= finest and unit.end - unit.start > room * SURELY_LONG
 
 
 def page_of(doc: ParsedDocument, at: int) -> int | None:
@@ -194,17 +242,19 @@ def _main_kind(units: Iterable[Unit]) -> BlockKind:
     return max(sizes, key=lambda kind: sizes[kind])
 
 
-def _headers(
-    doc: ParsedDocument, source_name: str, limit: int, count_tokens: CountTokens
-) -> dict[int, tuple[str, int]]:
+def headers(doc: ParsedDocument, context: ChunkContext) -> dict[int, tuple[str, int]]:
     """Header and its tokens for each section, none above a quarter of the limit."""
-    budget = limit // 4
+    budget, count_tokens = context.limit // 4, context.count_tokens
     paths = {section.ord: section.heading_path for section in doc.sections}
+    if not context.header:
+        return dict.fromkeys(paths, ("", 0))
     chars = dict.fromkeys(paths, budget * 8)
     headers: dict[int, tuple[str, int]] = {}
     todo = list(paths)
     while todo:
-        made = {n: contextual_header(source_name, doc.title, paths[n], max_chars=chars[n]) for n in todo}
+        made = {
+            n: contextual_header(context.source_name, doc.title, paths[n], max_chars=chars[n]) for n in todo
+        }
         distinct = sorted({header for header in made.values() if header})
         counted = dict(zip(distinct, count_tokens(distinct), strict=True)) if distinct else {}
         for n, header in made.items():
