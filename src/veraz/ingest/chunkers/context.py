@@ -53,3 +53,9 @@ class Chunker(Protocol):
     def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
         """Chunks in reading order, lossless (see `dropped`), each within the context's limit unless it is a single character."""
         ...
+
+
+def at_least(chunker: str, option: str, value: int, least: int) -> None:
+    """Raises UsageError for a smaller value."""
+    if value < least:
+        raise UsageError(f"chunker {chunker!r}: {option} of {value}", fix=f"use {option} of at least {least}")

@@ -18,6 +18,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from veraz.errors import UsageError
 from veraz.ingest.chunkers.context import ChunkContext, CountTokens
 from veraz.ingest.chunkers.cut import Cost, Unit, cut_unit, whole_blocks
@@ -57,10 +59,14 @@ class Run:
         return self.units[0].section
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
-    version: str = CHUNKER
-    pooled: bool = False
+class Structure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    @property
+    def version(self) -> str:
+        return CHUNKER
+
+    @property
+    def pooled(self) -> bool:
+        return False
 
     def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
         made = Packer(doc, context).fit(by_section(whole_blocks(doc)))
