@@ -54,11 +54,15 @@ class EmbedderConfig(_Section, frozen=True):
 
 
 class IngestConfig(_Section, frozen=True):
-    """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `workers` processes
+    """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `chunker`: how
+    documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
+    embedded with their contextual header. `workers` processes
     parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
     false they are parsed in the calling process, without limits."""
 
     chunk_tokens: int = 512
+    chunker: str = "structure"
+    header: bool = True
     isolated: bool = True
     workers: int = 0
     parse_seconds: float = 30.0

@@ -44,9 +44,9 @@ from veraz.identity.pipeline import remove_tenant as erase_tenant
 from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
-from veraz.ingest.chunk import CHUNKER
+from veraz.ingest.chunkers import stated_chunker
 from veraz.ingest.listing import list_items
-from veraz.ingest.pipeline import Ingest, Progress, Prune
+from veraz.ingest.pipeline import Chunking, Ingest, Progress, Prune
 from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
@@ -371,6 +371,7 @@ class AsyncVeraz:
         readable_until: datetime | None = None,
         revised_at: date | None = None,
         supersedes: str | None = None,
+        chunker: str | None = None,
         exclude: Sequence[str] = (),
         prune: bool = False,
         confirmed: bool = False,
@@ -380,11 +381,14 @@ class AsyncVeraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
-        `exclude` holds patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
+        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns as
+        in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
         more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
         """
-        settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
+        settings = SourceSettings(source, name, license, jurisdiction, authority, base_url, chunker)
         check_source(settings)
+        if chunker is not None:
+            stated_chunker(chunker)
         require_storable("supersedes", supersedes, lang)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
         overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
@@ -416,7 +420,7 @@ class AsyncVeraz:
             overrides=overrides,
             parsers=self._open_parsers(),
             detector=self._open_detector(),
-            chunk_tokens=self.config.ingest.chunk_tokens,
+            chunking=self._chunking(),
             progress=progress,
         )
         if dry_run:
@@ -899,7 +903,7 @@ class AsyncVeraz:
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
-            "chunker": CHUNKER,
+            "chunker": stated_chunker(self.config.ingest.chunker).version,
             "space": space.spec.name,
             "fingerprint": space.spec.fingerprint,
             "source": source,
@@ -998,6 +1002,10 @@ class AsyncVeraz:
                 progress=self._model_progress,
             )
         return self._embedder
+
+    def _chunking(self) -> Chunking:
+        settings = self.config.ingest
+        return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
 
     def _open_parsers(self) -> DocumentParser:
         if self._parsers is None:

@@ -36,4 +36,5 @@ async def test_each_section_has_its_own_analyser(engine: AsyncVeraz, tmp_path: P
         found = await engine.search(question, lang=lang, mode="lexical")
         assert found.hits[0].ord == section
     await engine.ingest([page], source="said", lang="en")
-    assert set(await rows(engine, "select lang from veraz.chunk c join veraz.document d using (document_id) join veraz.source s using (source_id) where slug = 'said'")) == {("en",)}  # fmt: skip
+    said = "select distinct c.lang from veraz.chunk c join veraz.document using (document_id) join veraz.source s using (source_id)"
+    assert await rows(engine, f"{said} where slug = 'said'") == [("en",)]

@@ -67,6 +67,12 @@ STARTING = "reading and embedding"
     help="The document of this source that the one given here replaces.",
 )
 @click.option(
+    "--chunker",
+    metavar="NAME",
+    help="How the source's documents are cut, remembered for it: structure, parent-child, recursive, sentence-window, fixed, "
+    "semantic, late; options follow, as in fixed:size=200,overlap=40.",
+)
+@click.option(
     "--exclude",
     multiple=True,
     metavar="PATTERN",

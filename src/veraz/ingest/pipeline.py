@@ -23,7 +23,7 @@ import psycopg
 from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
-from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
 from veraz.ingest.listing import Listing, LiveDocument, gone
 from veraz.nouns.corpus import (
     Access,
@@ -56,6 +56,16 @@ REMEMBERED_VECTORS = 50_000
 """Vectors kept in memory to share among equal texts; older ones are read back from the database."""
 
 Progress = Callable[["Tally"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How documents are cut where their source says nothing else: the chunker's name with its options, the most tokens of a
+    chunk, and whether chunks are embedded with their contextual header."""
+
+    chunker: str
+    limit: int
+    header: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +161,7 @@ class Ingest:
         overrides: plan.Overrides,
         parsers: DocumentParser,
         detector: LanguageDetector,
-        chunk_tokens: int,
+        chunking: Chunking,
         progress: Progress | None = None,
     ) -> None:
         self._database = database
@@ -162,10 +172,9 @@ class Ingest:
         self._overrides = overrides
         self._parsers = parsers
         self._detector = detector
-        self._limit = min(chunk_tokens, embedder.space.max_tokens)
+        self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
-        self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
         self._written: set[UUID] = set()  # revisions of this run
         self._gone: dict[bytes, LiveDocument] = {}
         self.tally = Tally()
@@ -177,6 +186,7 @@ class Ingest:
         missing = await self._missing(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
+        self._choose_chunker(self._source.chunker)
         parsed: asyncio.Queue[list[Parsed] | None] = asyncio.Queue(maxsize=1)
         prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
         embedded: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=256)
@@ -199,6 +209,9 @@ class Ingest:
         """What `run` would do, told by hashes alone: nothing is parsed, embedded or written."""
         missing = await self._missing(prune)
         source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
+        async with self._database.transaction(self._identity, "write") as connection:
+            stored = await store.stored_source(connection, source_id)
+        self._choose_chunker(self._settings.chunker or (stored.chunker if stored else None))
         renamed: set[str] = set()
         async for batch in _batches(items):
             for entry in batch:
@@ -230,6 +243,18 @@ class Ingest:
             kind: ChangeKind = "new" if stored is None or stored.current_revision_id is None else "changed"
             self.tally.changes.append(Change(kind, item.external_id))
             self._count(kind)
+
+    def _choose_chunker(self, stated: str | None) -> None:
+        """The chunker of the source, or the configured one; raises UsageError where this embedder cannot serve it."""
+        self._chunker = stated_chunker(stated or self._chunking.chunker)
+        if self._chunker.pooled:
+            token_embedder(self._embedder)
+        self._versions = {
+            "chunker": self._chunker.version,
+            "tokens": str(self._chunking.limit),
+            "header": str(self._chunking.header),
+            "parsers": PARSERS_VERSION,
+        }
 
     # --- what is gone
 
@@ -327,6 +352,7 @@ class Ingest:
 
     async def _chunk(self, parsed: Sequence[Parsed]) -> list[Prepared]:
         prepared = []
+        self._loop = asyncio.get_running_loop()
         for outcome in await asyncio.to_thread(self._chunk_each, parsed):
             if isinstance(outcome, ItemError):
                 self._fail(outcome)
@@ -347,13 +373,7 @@ class Ingest:
     def _chunk_one(self, parsed: Parsed) -> Prepared:
         item, document, stored = parsed.item, parsed.document, parsed.stored
         lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
-        chunks = chunk_document(
-            document,
-            source_name=document.publisher or self._source.name,
-            limit=self._limit,
-            count_tokens=self._embedder.count_tokens,
-            lang=lang,
-        )
+        chunks = self._chunker.chunk(document, self._context(document, lang))
         if not chunks:
             raise ItemError(
                 "no content",
@@ -363,7 +383,7 @@ class Ingest:
                 fix="leave the file out",
             )
         expected = stored.current_revision_id if stored else None
-        hashes = tuple(map(plan.content_hash, chunks))
+        hashes = tuple(self._hash(document, chunk) for chunk in chunks)
         deleted_at = stored.deleted_at if stored else None
         return Prepared(
             item,
@@ -378,6 +398,24 @@ class Ingest:
             deleted_at,
             parsed.was,
         )
+
+    def _context(self, document: ParsedDocument, lang: str) -> ChunkContext:
+        return ChunkContext(
+            document.publisher or self._source.name,
+            self._chunking.limit,
+            self._embedder.count_tokens,
+            lang,
+            self._chunking.header,
+            self._embed_from_thread,
+        )
+
+    def _embed_from_thread(self, texts: Sequence[str]) -> Vectors:
+        """For chunkers that look at meanings. They run in a worker thread; models belong to the event loop."""
+        batch = asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), self._loop).result()
+        return batch.vectors
+
+    def _hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
+        return plan.pooled_hash(document, chunk) if self._chunker.pooled else plan.content_hash(chunk)
 
     def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
         """The language of each chunk: its section's, where that holds enough words to be sure of another one. A caller who
@@ -427,6 +465,10 @@ class Ingest:
         if not missing:
             return set()
         started = time.perf_counter()
+        if self._chunker.pooled:
+            await self._embed_pooled(window, set(missing))
+            self.tally.embedding_seconds += time.perf_counter() - started
+            return set(missing)
         batch = await self._embedder.embed([texts[h] for h in missing], "passage")
         self.tally.embedding_seconds += time.perf_counter() - started
         self.tally.warnings += [
@@ -435,6 +477,16 @@ class Ingest:
         ]
         self._remember(zip(missing, batch.vectors, strict=True))
         return set(missing)
+
+    async def _embed_pooled(self, window: Sequence[Prepared], missing: set[bytes]) -> None:
+        """Vectors that depend on the whole document: one call a document."""
+        embedder = token_embedder(self._embedder)
+        for prepared in window:
+            if missing.isdisjoint(prepared.hashes):
+                continue
+            groups = [chunk.spans for chunk in prepared.chunks]
+            vectors = await embedder.embed_spans(prepared.document.text, groups)
+            self._remember(zip(prepared.hashes, vectors, strict=True))
 
     def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
         self._vectors.update(vectors)
@@ -540,12 +592,13 @@ class Ingest:
             langs=prepared.langs,
             analysers=tuple(map(plan.analyser_for, prepared.langs)),
             raw_hash=prepared.raw_hash,
-            chunker=CHUNKER,
+            chunker=self._chunker.version,
             chunks=prepared.chunks,
             hashes=prepared.hashes,
             vectors=embedded.vectors,
             becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
             access=self._access(prepared, state),
+            dropped=dropped(prepared.document, prepared.chunks),
         )
 
     def _access(self, prepared: Prepared, state: store.DocumentState) -> Access | None:

@@ -22,6 +22,7 @@ from veraz.nouns.corpus import Access, Chunk, Dropped, ParsedDocument, SourceSet
 class StoredSource:
     source_id: UUID
     name: str
+    chunker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,17 @@ async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceS
         "jurisdiction": source.jurisdiction,
         "authority": source.authority,
         "base_url": source.base_url,
+        "chunker": source.chunker,
     }
     row = await (await connection.execute(statement("ingest", "ensure_source"), parameters)).fetchone()
     assert row is not None
     return StoredSource(*row)
+
+
+async def stored_source(connection: Connection, source_id: UUID) -> StoredSource | None:
+    cursor = await connection.execute(statement("ingest", "stored_source"), {"source_id": source_id})
+    row = await cursor.fetchone()
+    return StoredSource(*row) if row else None
 
 
 async def known_documents(

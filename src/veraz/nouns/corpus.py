@@ -122,6 +122,7 @@ class ParsedDocument:
     valid_to: date | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    rulers: tuple[Span, ...] = ()  # drawn lines and hidden markup: in no block, and no content
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,7 @@ class SourceSettings:
     jurisdiction: str | None = None
     authority: int | None = None
     base_url: str | None = None
+    chunker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

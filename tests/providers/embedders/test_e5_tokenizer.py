@@ -68,6 +68,19 @@ def test_any_text_is_tokenised_into_known_ids_with_single_spaces(
         assert pieces.replace("\u2581", " ").strip(" ") == normal
 
 
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text(max_size=60) | st.text("ab \u2581.5设\u0301\n", max_size=40), max_size=4))
+@example(["", " ", "a" * 40, "设备。" * 30, "\u2581a b\u2581\u2581c", "a b"])
+def test_counts_are_those_of_the_ids(tokenizer: E5Tokenizer, texts: list[str]) -> None:
+    expected = list(map(len, tokenizer.encode(texts)))
+    assert tokenizer.count(texts) == expected
+    assert tokenizer.count(texts) == expected  # now from what was kept
+
+
+def test_counts_of_hard_strings(tokenizer: E5Tokenizer) -> None:
+    assert tokenizer.count([case["text"] for case in GOLDEN]) == [len(case["ids"]) for case in GOLDEN]
+
+
 @settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8", categories=["Lu", "Ll", "Lo"]), max_size=20))
 def test_a_composed_and_a_decomposed_letter_are_one(text: str) -> None:

@@ -129,6 +129,7 @@ STATEMENTS: dict[str, Entry] = {
     "ingest/known_documents": WRITE,
     "ingest/known_vectors": WRITE,
     "ingest/live_documents": WRITE,
+    "ingest/stored_source": WRITE,
     "ingest/link_supersession": WRITE,
     "ingest/lock_documents": WRITE,
     "ingest/merge_postings": WRITE,

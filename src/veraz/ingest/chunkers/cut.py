@@ -257,7 +257,7 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
     starts = [unit.start]
     costs: list[float] = []
     while unit.end - starts[-1] > size:
-        at, cost = _cut_point(text, starts[-1], min(starts[-1] + size, unit.end), unit.end)
+        at, cost = cut_point(text, starts[-1], min(starts[-1] + size, unit.end), unit.end)
         if at >= unit.end:
             break
         starts.append(at)
@@ -273,14 +273,18 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
     return parts
 
 
-def _cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
-    """The last white space before `target`, else the nearest place up to it that parts no number, else
-    `target`."""
+def cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
+    """The last white space before `target`, else the nearest place up to it that parts no number, else the
+    next one a little after it, else `target`."""
     for at in range(target, start, -1):
         if text[at - 1].isspace() and not _parts_number(text, at):
             return at, AT_WORD
     for at in range(target, start, -1):
-        if at < end and not _joins(text[at - 1], text[at]):
+        if at < end and not joins(text[at - 1], text[at]):
+            return at, INSIDE_WORD
+    # Targets are a quarter of the room away, so that a number a little longer than that still fits.
+    for at in range(target + 1, min(start + 3 * (target - start), end - 1) + 1):
+        if not joins(text[at - 1], text[at]):
             return at, INSIDE_WORD
     return target, INSIDE_WORD
 
@@ -291,7 +295,7 @@ def _parts_number(text: str, at: int) -> bool:
     return before.isdigit() and text[at : at + 1].isalnum()
 
 
-def _joins(left: str, right: str) -> bool:
+def joins(left: str, right: str) -> bool:
     """Whether a cut between the two characters could change a number, a character or a sign."""
     if _DIGIT_JOIN.match(left) and _DIGIT_JOIN.match(right):
         return True
