@@ -36,5 +36,5 @@ async def test_each_section_has_its_own_analyser(engine: AsyncVeraz, tmp_path: P
         found = await engine.search(question, lang=lang, mode="lexical")
         assert found.hits[0].ord == section
     await engine.ingest([page], source="said", lang="en")
-    said = "select distinct c.lang from veraz.chunk c join veraz.document using (document_id) join veraz.source s using (source_id)"
-    assert await rows(engine, f"{said} where slug = 'said'") == [("en",)]
+    said = "from veraz.chunk c join veraz.document using (document_id) join veraz.source s using (source_id)"
+    assert await rows(engine, f"select distinct c.lang {said} where slug = 'said'") == [("en",)]
