@@ -176,8 +176,8 @@ class Veraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
-        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns as
-        in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
+        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
+        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
         more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
         """
         return self._portal.run(

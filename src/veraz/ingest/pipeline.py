@@ -183,6 +183,8 @@ class Ingest:
         """Takes every item or says why not. With `prune`, documents of the source that it does not list are deleted at the end,
         and their access labels go to new ones of the same bytes. Raises what stops the whole run: a lost server, a provider that
         stays away; CheckFailed before anything was done when too much would be deleted."""
+        if self._settings.chunker is not None:
+            self._choose_chunker(self._settings.chunker)  # refused before the source remembers it
         missing = await self._missing(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
