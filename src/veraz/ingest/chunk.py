@@ -49,6 +49,16 @@ class _Run:
             return only.shown
         return f"{only.before}{text[self.start : self.end]}{self.units[-1].after}"
 
+    def embedded(self, text: str) -> str | None:
+        """Rows of tables as sentences, all else as it is shown; None where nothing is a table."""
+        if all(unit.kind != "table" for unit in self.units):
+            return None
+        parts, at = [self.units[0].lead], self.start
+        for unit in self.units:
+            parts += [text[at : unit.start], unit.body(text)]
+            at = unit.end
+        return "".join([*parts, self.units[-1].after])
+
 
 def chunk_document(
     doc: ParsedDocument, *, source_name: str, limit: int, count_tokens: CountTokens, lang: str
@@ -147,13 +157,13 @@ class _Chunker:
             return
         texts: list[str] = []
         for unit in units:
-            texts += [unit.body(self.text), *(part for part in (unit.before, unit.after) if part.strip())]
+            texts += [unit.body(self.text), *(part for part in (unit.lead, unit.after) if part.strip())]
         counts = iter(self.count(["a", "a a", *texts]))
         one, two = next(counts), next(counts)
         self.fixed = fixed = max(0, 2 * one - two)
         for unit in units:
             unit.tokens = max(1, next(counts) - fixed)
-            unit.before_tokens = max(1, next(counts) - fixed) if unit.before.strip() else 0
+            unit.before_tokens = max(1, next(counts) - fixed) if unit.lead.strip() else 0
             unit.after_tokens = max(1, next(counts) - fixed) if unit.after.strip() else 0
 
     def _pack(self, run: _Run, slack: int) -> list[_Run]:
@@ -167,17 +177,19 @@ class _Chunker:
 
     def _chunk(self, ord_: int, run: _Run, tokens: int) -> Chunk:
         section = self.doc.sections[run.units[0].section]
+        display, embedded = run.display(self.text), run.embedded(self.text)
         return Chunk(
             ord=ord_,
             section=section.ord,
             heading_path=section.heading_path,
             kind=_main_kind(run.units),
             body=self.text[run.start : run.end],
-            display=run.display(self.text),
+            display=display,
             header=self.headers[section.ord][0],
             token_count=tokens,
             spans=(Span(run.start, run.end),),
             page=page_of(self.doc, run.start),
+            embedded=None if embedded == display else embedded,
         )
 
 
