@@ -258,21 +258,24 @@ def _cut_cell(text: str, unit: Unit, named: NamedTable, room: int, lang: str) ->
     table, row = named.table, named.table.rows[unit.row]
     columns = range(len(row.cells)) if unit.columns is None else unit.columns
     column = max((column for column in columns if table.cell(row, column)), default=0)
-    shown, said = named.cell_shown(unit.row, column), named.cell_said(unit.row, column)
     rate = unit.cost / max(1, len(unit.lead) + len(unit.body(text)))
     # Names that fill the chunk would leave no room for what they name.
+    fits = int(room / rate / 2)
+    full, short = (named.cell_said(unit.row, column, labelled=labelled) for labelled in (True, False))
+    said = next((words for words in (full, short) if len(words) <= fits), "")
     above = named.said_above(unit.row)
-    above = above if (len(above) + len(said)) * rate * 2 <= room else ""
-    if len(said) * rate * 2 > room:
-        return _cut_anywhere(text, unit, room)
+    above = above if len(above) + len(said) <= fits else ""
     before = _opening(text, unit, row.cells[column].start)
     begin = row.cells[column].start if before else unit.start
     rest = Unit(unit.section, unit.kind, begin, unit.end, 3, end_cost=unit.end_cost)
     pieces = _cut_sentences(text, rest, room / rate, lang)
     for piece in pieces:
-        piece.before, piece.said_before = shown, above + said
+        piece.before, piece.said_before = named.cell_shown(unit.row, column), above + said
+        piece.said = text[piece.start : piece.end].strip("| ").replace("\\|", "|") or None
     for opening in before:
-        opening.said, opening.said_before, opening.before = said.strip() or None, above, unit.before
+        opening.said = full.strip() if full == said and full else None
+        opening.before = named.shown_above(unit.row) if unit.row else named.above()
+        opening.said_before, opening.columns = above, ()
     return [*before, *pieces]
 
 
@@ -300,7 +303,7 @@ def _opening(text: str, unit: Unit, end: int) -> list[Unit]:
 def _cut_again(text: str, unit: Unit, room: int) -> list[Unit]:
     """Pieces of a piece, each with its names while these leave room."""
     parts = _cut_anywhere(text, unit, room)
-    if unit.kind == "table" and unit.said is None and unit.before_tokens * 2 <= room:
+    if unit.kind == "table" and unit.columns is None and unit.before_tokens * 2 <= room:
         for part in parts:
             part.before, part.said_before = unit.before, unit.said_before
     return parts

@@ -51,13 +51,13 @@ class NamedTable:
         cells = (self.table.cell(self.table.rows[at], known) for known in label)
         groups = (self._group_name(up) for up in self.table.label_rows(at))
         parts = (*groups, *cells, *self._name(column))
-        return "".join(f"{' | '.join(filter(None, parts))}: ") if any(parts) else ""
+        return self.above() + (f"{' | '.join(filter(None, parts))}: " if any(parts) else "")
 
-    def cell_said(self, at: int, column: int) -> str:
-        """The same, as the sentence of its row begins."""
-        label = self.table.label(self.table.rows[at]) if column >= self.table.stub else ""
+    def cell_said(self, at: int, column: int, *, labelled: bool) -> str:
+        """The same, as the sentence of its row begins, with or without the label of the row."""
+        label = self.table.label(self.table.rows[at]) if labelled and column >= self.table.stub else ""
         name = " ".join(self._name(column))
-        said = f"{label}: {name}" if label else name
+        said = f"{label}: {name}".strip() if label else name
         return f"{said} " if said else ""
 
     def _name(self, column: int) -> tuple[str, ...]:

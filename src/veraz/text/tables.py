@@ -68,7 +68,9 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """What each column is called: its headers from the top down, "2023 Q3 net"; "" for a column without one."""
         columns = zip(*self.header_cells, strict=True) if self.header else ((),) * self.width
-        return tuple(" ".join(_plain(name) for name, _ in itertools.groupby(filter(None, c))) for c in columns)
+        return tuple(
+            " ".join(_plain(name) for name, _ in itertools.groupby(filter(None, c))) for c in columns
+        )
 
     @cached_property
     def stub(self) -> int:
@@ -78,7 +80,7 @@ class Table:
         figures = [self._has_figures(rows, column) for column in range(self.width)]
         stub = min(1, self.width - 1)
         while 0 < stub < min(_MOST_STUBS, self.width - 1) and any(figures[stub + 1 :]):
-            if not (self._is_short(rows, stub) if not figures[stub] else self._is_merged(rows, stub - 1)):
+            if not self._is_short(rows, stub) or (figures[stub] and not self._is_merged(rows, stub - 1)):
                 break
             stub += 1
         return max(stub, 0)
@@ -207,8 +209,9 @@ def _row(text: str, line: Span) -> Row:
 def _is_named(text: str, rows: Sequence[Row]) -> bool:
     if len(rows) < 2 or _figures(text, rows[0].cells) or not _figures(text, rows[1].cells):
         return False
-    if max(len(row.cells) for row in rows) != 2:
-        return True
+    width = max(len(row.cells) for row in rows)
+    if width != 2:
+        return width == 1 or sum(cell.start < cell.end for cell in rows[0].cells) > 1
     return len(rows) > 2 and all(_figures(text, row.cells[1:]) for row in rows[1:])
 
 
@@ -219,7 +222,7 @@ def _second_header(text: str, header: Row, row: Row, following: Row) -> bool:
     unnamed = row.cells[0].start == row.cells[0].end or (blank[0] and any(blank[1:]))
     several = sum(cell.start < cell.end for cell in row.cells) > 1 or len(row.cells) == 2
     words = not _figures(text, row.cells) and _figures(text, following.cells[1:])
-    return any(blank) and unnamed and several and words
+    return any(blank) and not all(blank) and unnamed and several and words
 
 
 def _figures(text: str, cells: Sequence[Span]) -> bool:
