@@ -23,7 +23,7 @@ from veraz.ingest.cut import Cost, Unit, cut_unit, whole_blocks
 from veraz.ingest.header import contextual_header
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 
-CHUNKER = "structure/1"
+CHUNKER = "structure/2"
 MIN_LIMIT = 24
 
 CountTokens = Callable[[Sequence[str]], list[int]]
