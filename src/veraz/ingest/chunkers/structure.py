@@ -26,7 +26,7 @@ from veraz.ingest.chunkers.cut import Cost, Unit, cut_unit, whole_blocks
 from veraz.ingest.header import contextual_header
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 
-CHUNKER = "structure/1"
+CHUNKER = "structure/2"
 
 HARDLY_FITS = 5
 """Characters a token: a section longer than this times the limit is counted by its parts at once, not first as a whole."""
@@ -53,6 +53,16 @@ class Run:
         if only.shown is not None:
             return only.shown
         return f"{only.before}{text[self.start : self.end]}{self.units[-1].after}"
+
+    def embedded(self, text: str) -> str | None:
+        """Rows of tables as sentences, all else as it is shown; None where nothing is a table."""
+        if all(unit.kind != "table" for unit in self.units):
+            return None
+        parts, at = [self.units[0].lead], self.start
+        for unit in self.units:
+            parts += [text[at : unit.start], unit.body(text)]
+            at = unit.end
+        return "".join([*parts, self.units[-1].after])
 
     @property
     def section(self) -> int:
@@ -183,13 +193,13 @@ class Packer:
         """Sets `tokens` of each, without `fixed`."""
         texts: list[str] = []
         for unit in units:
-            texts += [unit.body(self.text), *(part for part in (unit.before, unit.after) if part.strip())]
+            texts += [unit.body(self.text), *(part for part in (unit.lead, unit.after) if part.strip())]
         counts = iter(self.count(["a", "a a", *texts]))
         one, two = next(counts), next(counts)
         self.fixed = fixed = max(0, 2 * one - two)
         for unit in units:
             unit.tokens = max(1, next(counts) - fixed)
-            unit.before_tokens = max(1, next(counts) - fixed) if unit.before.strip() else 0
+            unit.before_tokens = max(1, next(counts) - fixed) if unit.lead.strip() else 0
             unit.after_tokens = max(1, next(counts) - fixed) if unit.after.strip() else 0
 
     def _pack(self, run: Run, slack: int) -> list[Run]:
@@ -202,17 +212,19 @@ class Packer:
 
     def _chunk(self, run: Run) -> Chunk:
         section = self.doc.sections[run.section]
+        display, embedded = run.display(self.text), run.embedded(self.text)
         return Chunk(
             ord=0,
             section=section.ord,
             heading_path=section.heading_path,
             kind=_main_kind(run.units),
             body=self.text[run.start : run.end],
-            display=run.display(self.text),
+            display=display,
             header=self.headers[section.ord][0],
             token_count=0,
             spans=(Span(run.start, run.end),),
             page=page_of(self.doc, run.start),
+            embedded=None if embedded == display else embedded,
         )
 
 
