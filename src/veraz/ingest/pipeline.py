@@ -30,6 +30,7 @@ from veraz.nouns.corpus import (
     Change,
     ChangeKind,
     Chunk,
+    Dropped,
     Identity,
     IngestReport,
     ItemFailure,
@@ -132,6 +133,7 @@ class Prepared:
     lang: str
     langs: tuple[str, ...]  # of each chunk
     chunks: tuple[Chunk, ...]
+    dropped: tuple[Dropped, ...]
     hashes: tuple[bytes, ...]
     raw_hash: bytes
     expected: UUID | None
@@ -393,6 +395,7 @@ class Ingest:
             lang,
             self._langs(document, lang, chunks),
             chunks,
+            self._dropped(document, chunks, item),
             hashes,
             parsed.raw_hash,
             expected,
@@ -400,6 +403,20 @@ class Ingest:
             deleted_at,
             parsed.was,
         )
+
+    def _dropped(
+        self, document: ParsedDocument, chunks: Sequence[Chunk], item: RawItem
+    ) -> tuple[Dropped, ...]:
+        try:
+            return dropped(document, chunks)
+        except ValueError as error:  # a fault of the chunker: nobody may be shown a document with holes
+            raise ItemError(
+                str(error),
+                path=item.path,
+                external_id=item.external_id,
+                stage="chunk",
+                fix="choose another chunker for the source, and report this one",
+            ) from None
 
     def _context(self, document: ParsedDocument, lang: str) -> ChunkContext:
         return ChunkContext(
@@ -600,7 +617,7 @@ class Ingest:
             vectors=embedded.vectors,
             becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
             access=self._access(prepared, state),
-            dropped=dropped(prepared.document, prepared.chunks),
+            dropped=prepared.dropped,
         )
 
     def _access(self, prepared: Prepared, state: store.DocumentState) -> Access | None:
