@@ -79,6 +79,10 @@ class Writer:
         self.parts.append(text)
         self.size += len(text)
 
+    def since(self, start: int) -> str:
+        """What was written from `start`, where a piece of text began."""
+        return "".join(self._since(start))
+
     def _since(self, start: int) -> list[str]:
         size, n = self.size, len(self.parts)
         while size > start:
