@@ -68,7 +68,7 @@ def read_table(table: LexborNode, shown: Shown) -> tuple[Grid, str]:
     rows = _placed(table, shown)
     stated = next((child for child in _children(table) if child.tag == "caption"), None)
     caption = shown.read(stated) if stated is not None and not shown.hidden(stated) else ""
-    while len(rows) > 1 and (title := _over_all(rows)) is not None:
+    while len(rows) > 1 and (title := _over_all(rows)) is not None and not (caption and rows[0].named[0]):
         caption = " ".join(part for part in (caption, title) if part)
         rows = [_moved(row) for row in rows[1:]]
     headers = _header_rows(rows)
@@ -170,7 +170,13 @@ def _header_rows(rows: Sequence[_Row]) -> int:
 def _looks_like_headers(rows: Sequence[_Row]) -> int:
     if len(rows) < 2 or not rows[0].cells:
         return 0
-    if not (_all_bold(rows[0]) or _blank_corner(rows) or _groups(rows[0], rows) or _words_over_figures(rows)):
+    if not (
+        _all_bold(rows[0])
+        or _capitals(rows)
+        or _blank_corner(rows)
+        or _groups(rows[0], rows)
+        or _words_over_figures(rows)
+    ):
         return 0
     headers = max(cell.rows for cell in rows[0].cells if cell.text)
     while headers < min(len(rows) - 1, _MAX_HEADERS):
@@ -187,6 +193,14 @@ def _looks_like_headers(rows: Sequence[_Row]) -> int:
 def _all_bold(row: _Row) -> bool:
     filled = row.filled()
     return len(filled) > 1 and all(row.bold[at] for at in filled)
+
+
+def _capitals(rows: Sequence[_Row]) -> bool:
+    """A first row in capitals, and no other."""
+    found = [
+        len(row.filled()) > 1 and all(row.cells[at].text.isupper() for at in row.filled()) for row in rows
+    ]
+    return found[0] and not any(found[1:])
 
 
 def _blank_corner(rows: Sequence[_Row]) -> bool:

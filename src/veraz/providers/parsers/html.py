@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -17,7 +17,7 @@ from veraz.nouns.corpus import ParsedDocument, RawItem, Span
 from veraz.providers.parsers.cells import Shown, is_data, layout, read_table
 from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import decoded, document
-from veraz.providers.parsers.outline import Outline, Piece
+from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.shallow import shallow
 from veraz.providers.parsers.unseen import declarations, unseen
 from veraz.providers.parsers.writing import Writer
@@ -64,6 +64,10 @@ class Left:
     images: int = 0
     disguised: int = 0
     tables: int = 0
+
+    def back_to(self, before: Left) -> None:
+        """Forgets what was counted since: it is read once more."""
+        self.images, self.disguised, self.tables = before.images, before.disguised, before.tables
 
     def warnings(self) -> tuple[str, ...]:
         said = (
@@ -224,6 +228,8 @@ class _Walk:
         attributes = node.attributes
         words = " ".join(_clean(attributes.get("alt") or "").split())
         if not _NO_NAME.fullmatch(words):
+            if self.out.start < 0:
+                self.out.level = 0  # a heading of an image alone names no section
             self.out.words(f"[{words}]")
         elif (attributes.get("alt") != "" or "alt" not in attributes) and not _is_dot(node):
             self.left.images += 1
@@ -245,8 +251,7 @@ class _Walk:
             self._code(node)
             return False
         elif tag == "table" and not self.depth and node.mem_id not in self.layout and is_data(node):
-            self._table(node)
-            return False
+            return not self._table(node)
         elif tag in _HEADINGS and not self.lists:
             self.out.open("paragraph", min(self.level + _HEADINGS[tag], 9))
         elif tag in ("ul", "ol", "dl"):
@@ -322,19 +327,23 @@ class _Walk:
                     todo += list(_children(node))[::-1]
         return "".join(parts)
 
-    def _table(self, node: LexborNode) -> None:
-        shown = Shown(self._inner, self._is_hidden)
+    def _table(self, node: LexborNode) -> bool:
+        """Whether it was written as one. False: it has a single column, and is read as what stands in it."""
+        before = replace(self.left)
         try:
-            grid, caption = read_table(node, shown)
+            grid, caption = read_table(node, Shown(self._inner, self._is_hidden))
         except ValueError:
             self.left.tables += 1
             self.out.block("paragraph", self._inner(node))
-            return
-        above = self._caption_above() if not caption else None
+            return True
+        if grid.width == 1:
+            self.left.back_to(before)
+            return False
+        above = None if caption else self._caption_above()
         self.out.table(grid, caption)
         if above is not None and self.out.pieces[-1].kind == "table":
-            last = self.out.pieces[-1]
-            self.out.pieces[-1] = Piece(last.kind, last.start, last.end, above)
+            self.out.pieces[-1] = replace(self.out.pieces[-1], caption=above)
+        return True
 
     def _caption_above(self) -> Span | None:
         """The paragraph right above, where it numbers the table."""

@@ -48,6 +48,8 @@ class Writer:
         """Running text; its outer white space joins or parts it from its neighbours."""
         folded = _SPACE.sub(" ", text)
         inner = folded.strip(" ")
+        if self.start < 0 and inner.isspace():
+            return  # a hard space alone keeps lines apart
         if folded.startswith(" ") or not inner:
             self._owe_space(folded)
         if inner:
