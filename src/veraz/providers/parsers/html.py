@@ -42,7 +42,8 @@ _RAISED = {"msup": (superscript,), "msub": (subscript,), "msubsup": (subscript, 
 """Of the parts of a formula after the first, how each stands."""
 _SCRIPTS = {"sup": superscript, "sub": subscript}
 _ALIGNED = {"super": superscript, "sub": subscript}
-_NESTED = {"tr": "; ", "td": ", ", "th": ", "}
+_JOIN = "\x02"
+_NESTED = {"tr": f"{_JOIN}; ", "td": f"{_JOIN}, ", "th": f"{_JOIN}, "}
 """What parts the rows and cells of a table that stands in a cell of another."""
 _LONGEST_SCRIPT = 200
 _DEEPEST_INLINE = 8
@@ -264,7 +265,6 @@ class _Walk:
         elif tag in _BLOCKS or tag in _HEADINGS or tag in _ROW_PARTS:
             self._paragraph()
             if self.depth and tag in _NESTED and _place(node):
-                self.out.pending = ""
                 self.out.words(_NESTED[tag])
         return True
 
@@ -365,7 +365,7 @@ class _Walk:
         for child in _children(node):
             walk.run(child)
         inner.close()
-        return " ".join("".join(inner.parts).split())
+        return " ".join("".join(inner.parts).split()).replace(f" {_JOIN}", "")
 
 
 @dataclass(slots=True)

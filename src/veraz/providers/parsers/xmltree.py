@@ -20,9 +20,9 @@ Element = etree._Element
 
 _DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
 _ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})["']""")
-_SUBSET = re.compile(r"<!DOCTYPE[^>\[]*\[(.*?)\]\s*>", re.S)
+_ELEMENT = re.compile(r"<[A-Za-z_]")
 _TOKEN = re.compile(
-    r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|&(?:#(?:(\d+)|x([0-9a-fA-F]+));|([A-Za-z][A-Za-z0-9]*);)"
+    r"<!\[CDATA\[(?:.*?\]\]>|.*)|<!--(?:.*?-->|.*)|&(?:#(?:(\d+)|x([0-9a-fA-F]+));|([A-Za-z][A-Za-z0-9]*);)"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]",
     re.S,
 )
@@ -106,9 +106,12 @@ def _fits(payload: bytes, name: str) -> bool:
 
 
 def _refuse_entities(text: str) -> None:
-    subset = _SUBSET.search(text) if "<!DOCTYPE" in text else None
-    if subset and "<!ENTITY" in subset[1]:
-        raise _entities()
+    """Those that are declared before the first element; what hides from this is found once it is parsed."""
+    begin = text.find("<!DOCTYPE")
+    if begin >= 0:
+        element = _ELEMENT.search(text, begin)
+        if text.find("<!ENTITY", begin, element.start() if element else len(text)) >= 0:
+            raise _entities()
 
 
 def _refuse_declared(root: Element) -> None:
