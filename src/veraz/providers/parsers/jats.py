@@ -69,10 +69,8 @@ def read(root: Element) -> Reading:
     articles = list(descendants(root, "article")) or [root]
     for article in articles:
         if len(articles) > 1:
-            found.heading(1, words(_title(article)))
+            found.heading(1, _whole_title(article))
         _article(found, article, int(len(articles) > 1))
-    if len(articles) == 1:
-        found.title = found.title or storable(words(_title(root)))[0]
     if not found.out.size:
         raise Refused("an article without title, abstract or body", "export it with its text")
     return found
@@ -97,7 +95,7 @@ def _article(found: Reading, article: Element, level: int) -> None:
         text.part(abstract, level + 1, _abstract_name(abstract))
     for holder in children(article, "body", "book-body", "back", "floats-group", "sub-article", "response"):
         if name_of(holder) in ("sub-article", "response"):
-            found.heading(level + 1, words(_title(holder)) or attribute(holder, "article-type"))
+            found.heading(level + 1, _whole_title(holder) or attribute(holder, "article-type"))
             _article(found, holder, level + 1)
         else:
             text.holder(holder, level)
