@@ -182,3 +182,31 @@ def test_known_facts_of_real_labels(labels: dict[str, bytes]) -> None:
     assert len(headed) >= 15
     assert "Cmax" in humira.text
     assert all(parse(payload).title for payload in labels.values())
+
+
+# Other documents of HL7 version 3
+
+
+def test_a_clinical_document_has_the_same_sections() -> None:
+    body = section(
+        "10160-0",
+        "Medications",
+        "<table><tbody><tr><th>Drug</th><th>Dose</th></tr><tr><td>A</td><td>5 mg</td></tr></tbody></table>",
+    )
+    doc = parse(
+        '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Summary</title>'
+        '<effectiveTime value="202401311530+0100"/><languageCode code="fr-FR"/>'
+        f"<component><structuredBody><component>{body}</component></structuredBody></component></ClinicalDocument>"
+    )
+    assert doc.text == "Summary\n\nMedications\n\n| Drug | Dose |\n|---|---|\n| A | 5 mg |"
+    assert (doc.title, doc.lang, doc.revised_at, doc.media) == ("Summary", "fr", date(2024, 1, 31), "cda")
+
+
+def test_a_body_that_is_a_file_is_told() -> None:
+    carried = (
+        '<component><nonXMLBody><text mediaType="{}" representation="B64">{}</text></nonXMLBody></component>'
+    )
+    source = '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Scan</title>{}</ClinicalDocument>'
+    doc = parse(source.format(carried.format("application/pdf", "JVBERi0x")))
+    assert (doc.text, doc.warnings) == ("Scan", ("it has no body of sections: what it carries was left out",))
+    assert parse(source.format(carried.format("text/plain", "as text"))).text == "Scan\n\nas text"

@@ -99,7 +99,8 @@ def test_the_medicine_is_in_the_title() -> None:
 
 
 def test_tables_and_headings_of_a_narrative() -> None:
-    table = "<table><tr><td><strong>Edad</strong></td><td><strong>Dosis</strong></td></tr><tr><td>6</td><td>5 mg</td></tr></table>"
+    header = "<tr><td><strong>Edad</strong></td><td><strong>Dosis</strong></td></tr>"
+    table = f"<table>{header}<tr><td>6</td><td>5 mg</td></tr></table>"
     doc = parse(
         composition("T", section("A", "1", f"<h2>Niños</h2>{table}<p>a<img src='data:x' alt=''/></p>"))
     )

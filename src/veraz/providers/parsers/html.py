@@ -186,7 +186,7 @@ class _Walk:
         """Writes what the node begins with. False: its children are not to be visited."""
         tag = node.tag or ""
         if tag == "-text":
-            self.out.words(_words_of(node))
+            self.out.words(_clean(node.text_content or ""))
             return False
         if not node.is_element_node or tag in _DROPPED or self._is_hidden(node):
             return False
@@ -232,7 +232,7 @@ class _Walk:
             if self.out.start < 0:
                 self.out.level = 0  # a heading of an image alone names no section
             self.out.words(f"[{words}]")
-        elif (attributes.get("alt") != "" or "alt" not in attributes) and not _is_dot(node):
+        elif not ("alt" in attributes and not attributes["alt"]) and not _is_dot(node):
             self.left.images += 1
 
     def _ruby(self, node: LexborNode) -> None:
@@ -400,10 +400,6 @@ def _inside_article(node: LexborNode) -> bool:
             return True
         above = above.parent
     return False
-
-
-def _words_of(node: LexborNode) -> str:
-    return _clean(node.text_content or "")
 
 
 def _clean(text: str) -> str:

@@ -49,14 +49,17 @@ def read(root: Element) -> Reading:
     body = child(root, "component", "structuredBody")
     for section in _sections(body):
         label.section(section, 1, "")
-    if body is None and (text := child(root, "component", "nonXMLBody")) is not None:
-        found.warnings.append("its body is no XML, and was left out")
-        found.paragraph(
-            words(child(text, "text"))
-            if attribute(child(text, "text"), "mediaType").startswith("text/plain")
-            else ""
-        )
+    if body is None:
+        _other_body(found, child(root, "component", "nonXMLBody", "text"))
     return found
+
+
+def _other_body(found: Reading, text: Element | None) -> None:
+    """A body that is text is read; one that is a file inside the file is not."""
+    if text is not None and attribute(text, "mediaType") in ("", "text/plain"):
+        found.paragraph(words(text))
+    else:
+        found.warnings.append("it has no body of sections: what it carries was left out")
 
 
 def _sections(holder: Element | None) -> Iterator[Element]:
@@ -110,8 +113,9 @@ class _Label:
     def _set_notes(self, text: Element) -> None:
         """Each note as a mark where it stands, and its text in a paragraph below that part."""
         for part in list(text):
-            below = text.index(part) + 1
-            for note in list(descendants(part, "footnote")):
+            notes = list(descendants(part, "footnote"))
+            below = text.index(part) + 1 if notes else 0
+            for note in notes:
                 self.count += 1
                 self.notes[attribute(note, "ID")] = self.count
                 moved = etree.Element("paragraph")
