@@ -24,8 +24,9 @@ class Layout:
     headers: int
 
     def at(self, row: int, column: int) -> str:
+        """What is to be read there: a subheading over the whole width stands once."""
         return next(
-            cell.text
+            "" if column and cell.columns == self.width else cell.text
             for cell in self.cells
             if cell.row <= row < cell.row + cell.rows and cell.column <= column < cell.column + cell.columns
         )
@@ -43,8 +44,8 @@ def layouts(draw: st.DrawFn) -> Layout:
                 last = headers if row < headers else height
                 rows = draw(st.integers(1, min(3, last - row)))
                 columns = draw(st.integers(1, min(3, width - column)))
-                # No cell over the whole width (a title or a subheading), and none over the labels' column and a value.
-                columns = 1 if column == 0 or columns == width else columns
+                # Over the whole width stand subheadings of the body alone: a header would be the title.
+                columns = 1 if columns == width and row < headers else columns
                 area = {(r, c) for r in range(row, row + rows) for c in range(column, column + columns)}
                 if not area <= free:
                     rows, columns, area = 1, 1, {(row, column)}
@@ -67,6 +68,8 @@ def assert_reachable(layout: Layout, text: str) -> None:
         assert cells(row) == [layout.at(row, column) for column in range(layout.width)]
     for row in range(layout.headers, layout.height):
         for column in range(1, layout.width):
+            if not layout.at(row, column):
+                continue
             labels = [layout.at(row, 0), *(layout.at(header, column) for header in range(layout.headers))]
             named = table.cell_name(text, table.rows[row - layout.headers], column).replace("\\|", "|")
             assert named == " | ".join(labels)
