@@ -48,6 +48,8 @@ class Writer:
         """Running text; its outer white space joins or parts it from its neighbours."""
         folded = _SPACE.sub(" ", text)
         inner = folded.strip(" ")
+        if self.start < 0 and inner.isspace():
+            return  # a hard space alone keeps lines apart
         if folded.startswith(" ") or not inner:
             self._owe_space(folded)
         if inner:
@@ -78,6 +80,10 @@ class Writer:
     def _put(self, text: str) -> None:
         self.parts.append(text)
         self.size += len(text)
+
+    def since(self, start: int) -> str:
+        """What was written from `start`, where a piece of text began."""
+        return "".join(self._since(start))
 
     def _since(self, start: int) -> list[str]:
         size, n = self.size, len(self.parts)
