@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from io import StringIO
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -57,7 +58,17 @@ def _decoded(item: RawItem) -> Decoded:
     return found
 
 
-_EAST_ASIAN = ("cp932", "euc_jp", "gb18030", "big5", "euc_kr", "cp949", "shift_jis", "shift_jis_2004", "johab")
+_EAST_ASIAN = (
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "euc_kr",
+    "cp949",
+    "shift_jis",
+    "shift_jis_2004",
+    "johab",
+)
 
 
 def _guessed(payload: bytes) -> Decoded | None:
@@ -92,7 +103,7 @@ def _dialect(text: str, path: str) -> tuple[str, str]:
         return text[stated.end() :], stated[1]
     if PurePosixPath(path.lower().removesuffix(".gz")).suffix == ".tsv" and "\t" in text:
         return text, "\t"
-    sample = list(islice(text.splitlines(keepends=True), _SAMPLE_LINES))
+    sample = list(islice(StringIO(text, newline=""), _SAMPLE_LINES))
     return text, max(_DELIMITERS, key=lambda sign: _agreement(sample, sign))
 
 
@@ -113,11 +124,10 @@ def _agreement(sample: Sequence[str], delimiter: str) -> tuple[float, int]:
 
 def _rows(item: RawItem, text: str, delimiter: str) -> list[list[str]]:
     csv.field_size_limit(_FIELD_BYTES)
-    lines = text.splitlines(keepends=True) if "\x1c" not in text else text.split("\n")
     rows: list[list[str]] = []
     cells = 0
     try:
-        for row in csv.reader(lines, delimiter=delimiter):
+        for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter):
             if any(map(str.strip, row)):
                 rows.append([" ".join(cell.split()) for cell in row])
                 cells += len(row)
@@ -133,7 +143,9 @@ def _even(item: RawItem, rows: list[list[str]]) -> tuple[list[list[str]], tuple[
     widths = Counter(map(len, rows))
     width, usual = max(widths), len(rows[0])
     if width > MAX_COLUMNS:
-        raise refused(item, f"a row of {width:,} columns", f"a table may have {MAX_COLUMNS:,}: check the delimiter")
+        raise refused(
+            item, f"a row of {width:,} columns", f"a table may have {MAX_COLUMNS:,}: check the delimiter"
+        )
     odd = [number for number, row in enumerate(rows, 1) if len(row) != usual]
     if not odd:
         return rows, ()

@@ -50,7 +50,13 @@ def read(package: Package, main: str) -> ParsedDocument:
     stated, title = read_properties(package)
     title = reader.title or title
     return document(
-        package.item, reader.out.outline(), VERSION, title=title, stated=stated, warnings=reader.warnings(), media="docx"
+        package.item,
+        reader.out.outline(),
+        VERSION,
+        title=title,
+        stated=stated,
+        warnings=reader.warnings(),
+        media="docx",
     )
 
 
@@ -101,8 +107,7 @@ class _Reader:
             elif node.tag == f"{W}sdt":
                 self._control(node)
             elif node.tag == f"{_MC}AlternateContent":
-                for choice in node[:1]:
-                    self.blocks(choice)
+                self.blocks(next(iter(node), node))
             elif node.tag == f"{W}altChunk":
                 self.lost["chunks"] += 1
 
@@ -282,5 +287,3 @@ def _owner(node: etree._Element) -> etree._Element | None:
         if above.tag in (f"{W}txbxContent", f"{W}del"):
             return None
     return None
-
-

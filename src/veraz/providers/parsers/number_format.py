@@ -41,7 +41,9 @@ def shown(value: float, code: str, *, since_1904: bool = False) -> str:
 
 def is_date(code: str) -> bool:
     bare = _BRACKET.sub("", _LITERAL.sub("", code.split(";")[0]))
-    return "general" not in bare.lower() and bool(_DATE_SIGNS.search(bare.replace("E+", "").replace("E-", "")))
+    return "general" not in bare.lower() and bool(
+        _DATE_SIGNS.search(bare.replace("E+", "").replace("E-", ""))
+    )
 
 
 def plain(value: float) -> str:
@@ -84,7 +86,9 @@ def _number(value: float, section: str) -> str:
 
 def _literal(text: str) -> str:
     """What a format writes beside the figures: quoted words, units, signs."""
-    return _LITERAL.sub(lambda m: {'"': m[0].strip('"'), "\\": m[0][1:]}.get(m[0][0], " "), text).replace("@", "")
+    return _LITERAL.sub(lambda m: {'"': m[0].strip('"'), "\\": m[0][1:]}.get(m[0][0], " "), text).replace(
+        "@", ""
+    )
 
 
 def _digits(value: float, places: str) -> str:
@@ -105,7 +109,8 @@ def _digits(value: float, places: str) -> str:
 def _scientific(value: float, places: str, science: str) -> str:
     decimals = len(places.partition(".")[2])
     mantissa, _, exponent = f"{value:.{decimals}E}".partition("E")
-    return f"{mantissa}E{exponent[0] if exponent[0] == '-' or '+' in science else ''}{exponent[1:].rjust(science.count('0'), '0')}"
+    sign = exponent[0] if exponent[0] == "-" or "+" in science else ""
+    return f"{mantissa}E{sign}{exponent[1:].rjust(science.count('0'), '0')}"
 
 
 def _fraction(value: float) -> str:

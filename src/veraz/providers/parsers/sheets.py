@@ -64,7 +64,9 @@ def _areas(sheet: Sheet) -> list[Area]:
     """Areas parted by blank rows or columns, in reading order; what the file names a table is one."""
     stated = [area for area, _ in sheet.tables]
     free = {
-        row: {column: value for column, value in cells.items() if not any(a.holds(row, column) for a in stated)}
+        row: {
+            column: value for column, value in cells.items() if not any(a.holds(row, column) for a in stated)
+        }
         for row, cells in sheet.rows.items()
     }
     filled = {row: set(cells) for row, cells in free.items() if cells}
@@ -117,7 +119,12 @@ def _joined(sheet: Sheet, areas: Sequence[Area]) -> list[Area]:
         above = next((a for a in reversed(found) if (a.left, a.right) == (area.left, area.right)), None)
         wide = area.right > area.left
         goes_on = above is not None and wide and area.top - above.bottom == 2 and above.bottom > above.top
-        if above is not None and goes_on and not _headers(sheet, area) and not _is_label(sheet, area, area.top):
+        if (
+            above is not None
+            and goes_on
+            and not _headers(sheet, area)
+            and not _is_label(sheet, area, area.top)
+        ):
             found[found.index(above)] = replace(above, bottom=area.bottom)
         else:
             found.append(area)
@@ -132,7 +139,7 @@ def _write_area(out: Writer, sheet: Sheet, area: Area) -> int:
     while area.top < area.bottom and area.right > area.left and _is_label(sheet, area, area.top):
         lines.append(_line(sheet, area, area.top))
         area = replace(area, top=area.top + 1)
-    if area.right == area.left or area.top == area.bottom and len(_row(sheet, area, area.top)) == 1:
+    if area.right == area.left or (area.top == area.bottom and len(_row(sheet, area, area.top)) == 1):
         texts = (_line(sheet, area, row) for row in range(area.top, area.bottom + 1))
         out.block("paragraph", "\n".join(filter(None, (*lines, *texts))))
         return 0

@@ -21,9 +21,16 @@ _IMAGE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
 _OLD_IMAGE = "{urn:schemas-microsoft-com:vml}imagedata"
 _BOX = f"{W}txbxContent"
 _INSIDE = frozenset(
-    f"{W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag", "fldSimple", "customXml", "dir", "bdo", "sdtContent", "rt")
-)  # fmt: skip
-_SIGNS = {f"{W}tab": "\t", f"{W}ptab": "\t", f"{W}cr": "\n", f"{W}noBreakHyphen": "\u2011", f"{W}softHyphen": ""}
+    f"{W}{name}"
+    for name in ("hyperlink", "ins", "moveTo", "smartTag", "fldSimple", "customXml", "dir", "bdo", "rt")
+)
+_SIGNS = {
+    f"{W}tab": "\t",
+    f"{W}ptab": "\t",
+    f"{W}cr": "\n",
+    f"{W}noBreakHyphen": "\u2011",
+    f"{W}softHyphen": "",
+}
 _NOTES = {f"{W}footnoteReference": "footnote", f"{W}endnoteReference": "endnote"}
 
 
@@ -148,7 +155,13 @@ class Runs:
         except (ValueError, OverflowError):
             return
         font = node.get(f"{W}font", "")
-        shown = symbols(char, font) if is_symbol_font(font) else "\ufffd" if "\ue000" <= char <= "\uf8ff" else char
+        shown = (
+            symbols(char, font)
+            if is_symbol_font(font)
+            else "\ufffd"
+            if "\ue000" <= char <= "\uf8ff"
+            else char
+        )
         self.lost["symbols"] += shown == "\ufffd"
         self._add(line, shown, script)
 

@@ -17,12 +17,20 @@ _HEADING = re.compile(
     r"nadpis|заголовок|επικεφαλίδα|başlık|címsor|titlu|見出し|标题|제목)\s*([1-9])\b",
     re.I,
 )
-_TITLE = re.compile(r"(?:title|titel|titre|título|titulo|titolo|τίτλος|название|tytuł|cím|表題|标题|제목)", re.I)
+_TITLE = re.compile(
+    r"(?:title|titel|titre|título|titulo|titolo|τίτλος|название|tytuł|cím|表題|标题|제목)", re.I
+)
 _CODE = re.compile(r"\b(?:code|source|preformatted|verbatim|macro ?text|html ?pre)", re.I)
 _QUOTE = re.compile(r"\b(?:quote|quotation|quotations|zitat|citation|cita|citazione|citaat)\b", re.I)
-_CAPTION = re.compile(r"\b(?:caption|beschriftung|légende|epígrafe|leyenda|didascalia|bijschrift|legenda)\b", re.I)
-_CONTENTS = re.compile(r"(?:toc|verzeichnis|table of figures|inhaltsverzeichnis|tdc|tdm|sommario)\s*\d?", re.I)
-_MONOSPACE = re.compile(r"courier|consolas|mono\b|monospace|menlo|lucida console|source code|inconsolata|fixedsys", re.I)
+_CAPTION = re.compile(
+    r"\b(?:caption|beschriftung|légende|epígrafe|leyenda|didascalia|bijschrift|legenda)\b", re.I
+)
+_CONTENTS = re.compile(
+    r"(?:toc|verzeichnis|table of figures|inhaltsverzeichnis|tdc|tdm|sommario)\s*\d?", re.I
+)
+_MONOSPACE = re.compile(
+    r"courier|consolas|mono\b|monospace|menlo|lucida console|source code|inconsolata|fixedsys", re.I
+)
 _DEPTH = 20
 
 
@@ -110,7 +118,9 @@ class Styles:
 
 
 def is_monospace(fonts: etree._Element | None) -> bool:
-    return fonts is not None and bool(_MONOSPACE.search(fonts.get(f"{W}ascii") or fonts.get(f"{W}hAnsi") or ""))
+    return fonts is not None and bool(
+        _MONOSPACE.search(fonts.get(f"{W}ascii") or fonts.get(f"{W}hAnsi") or "")
+    )
 
 
 # Numbering
@@ -197,7 +207,9 @@ class Numbering:
             return "-"
         if definition.form == "none":
             return ""
-        return re.sub(r"%([1-9])", lambda m: self._figure(found, int(m[1]) - 1, definition.legal), definition.text)
+        return re.sub(
+            r"%([1-9])", lambda m: self._figure(found, int(m[1]) - 1, definition.legal), definition.text
+        )
 
     def _step(self, found: _List, level: int, start: int | None) -> None:
         definition = found.levels[level]
@@ -218,13 +230,16 @@ class Numbering:
 def _levels(parent: etree._Element) -> Iterator[tuple[int, _Level]]:
     for node in parent.iterfind(f"{W}lvl"):
         restart = value(node, "lvlRestart")
-        yield whole(node.get(f"{W}ilvl")), _Level(
-            whole(value(node, "start"), 1),
-            value(node, "numFmt") or "decimal",
-            value(node, "lvlText") or "",
-            None if restart is None else whole(restart),
-            on(node.find(f"{W}isLgl")),
-            value(node, "pStyle") or "",
+        yield (
+            whole(node.get(f"{W}ilvl")),
+            _Level(
+                whole(value(node, "start"), 1),
+                value(node, "numFmt") or "decimal",
+                value(node, "lvlText") or "",
+                None if restart is None else whole(restart),
+                on(node.find(f"{W}isLgl")),
+                value(node, "pStyle") or "",
+            ),
         )
 
 

@@ -27,7 +27,9 @@ class Rows:
     merged: int  # cells that span rows or columns
 
 
-def read_rows(table: etree._Element, styles: Styles, read: Callable[[etree._Element], tuple[str, bool]]) -> Rows:
+def read_rows(
+    table: etree._Element, styles: Styles, read: Callable[[etree._Element], tuple[str, bool]]
+) -> Rows:
     """The cells of a table and how many of its rows are headers. `read` gives a cell's text and whether all of it is bold."""
     rows: list[_Row] = []
     open_cells: dict[int, tuple[int, int]] = {}  # by column, the row and index of a cell that may go on below
@@ -35,7 +37,11 @@ def read_rows(table: etree._Element, styles: Styles, read: Callable[[etree._Elem
         rows.append(_row(node, len(rows), read, rows, open_cells))
     headers = _headers(rows, table, styles)
     cells = tuple(
-        replace(cell, header=cell.row < headers, rows=min(cell.rows, headers - cell.row) if cell.row < headers else cell.rows)
+        replace(
+            cell,
+            header=cell.row < headers,
+            rows=min(cell.rows, headers - cell.row) if cell.row < headers else cell.rows,
+        )
         for row in rows
         for cell in row.cells
     )
@@ -115,7 +121,10 @@ def _headers(rows: list[_Row], table: etree._Element, styles: Styles) -> int:
         stated = int(_first_row_shown(table) and styles.first_row(value(table, "tblPr/tblStyle")))
     if not stated:
         return 0
-    reach = max((cell.row + cell.rows for row in rows[:stated] for cell in row.cells if cell.columns < 2), default=stated)
+    reach = max(
+        (cell.row + cell.rows for row in rows[:stated] for cell in row.cells if cell.columns < 2),
+        default=stated,
+    )
     return stated if reach >= len(rows) else max(stated, reach)
 
 

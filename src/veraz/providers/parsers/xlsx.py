@@ -62,10 +62,16 @@ class _Workbook:
         if not made.pieces:
             made = Writer().outline()  # names of empty sheets are no content
         warnings = self.warnings()
-        return document(self.package.item, made, VERSION, title=title, stated=stated, warnings=warnings, media="xlsx")
+        return document(
+            self.package.item, made, VERSION, title=title, stated=stated, warnings=warnings, media="xlsx"
+        )
 
     def warnings(self) -> tuple[str, ...]:
-        hidden = [f"hidden sheet{'s' * (len(self.hidden) > 1)} {counted(self.hidden)} left out"] if self.hidden else []
+        hidden = (
+            [f"hidden sheet{'s' * (len(self.hidden) > 1)} {counted(self.hidden)} left out"]
+            if self.hidden
+            else []
+        )
         lost = [f"{n:,} {what}{'s' * (n != 1)} left out" for what, n in self.lost.items() if n]
         return (*hidden, *lost, *self.notes)
 
@@ -80,7 +86,9 @@ class _Workbook:
         if name is None:
             return []
         root = self.package.xml(name)
-        codes = {n.get("numFmtId", ""): n.get("formatCode", "") for n in root.iterfind(f"{S}numFmts/{S}numFmt")}
+        codes = {
+            n.get("numFmtId", ""): n.get("formatCode", "") for n in root.iterfind(f"{S}numFmts/{S}numFmt")
+        }
         fonts = [font.find(f"{S}b") is not None for font in root.iterfind(f"{S}fonts/{S}font")]
         found: list[_Format] = []
         for node in root.iterfind(f"{S}cellXfs/{S}xf"):
@@ -109,13 +117,17 @@ class _Workbook:
         for relation in related:
             self.lost["chart or image"] += relation.kind == "drawing"
             if relation.kind in ("comments", "threadedComment"):
-                self.lost["comment"] += len(list(self.package.xml(relation.target).iter("{*}comment", "{*}threadedComment")))
+                self.lost["comment"] += len(
+                    list(self.package.xml(relation.target).iter("{*}comment", "{*}threadedComment"))
+                )
         columns: set[int] = set()
         row = 0
         for node in self._nodes(part):
             tag = node.tag.removeprefix(S)
             if tag == "col" and node.get("hidden") in ("1", "true"):
-                columns.update(range(int(node.get("min", "1")) - 1, min(int(node.get("max", "1")), MAX_COLUMNS)))
+                columns.update(
+                    range(int(node.get("min", "1")) - 1, min(int(node.get("max", "1")), MAX_COLUMNS))
+                )
             elif tag == "pane" and node.get("state") in ("frozen", "frozenSplit"):
                 sheet.frozen = int(float(node.get("ySplit", "0")))
             elif tag == "mergeCell":
@@ -133,12 +145,17 @@ class _Workbook:
         wanted = [f"{S}{name}" for name in ("col", "pane", "row", "mergeCell")]
         try:
             for _, node in etree.iterparse(
-                stream, tag=wanted, resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+                stream,
+                tag=wanted,
+                resolve_entities=False,
+                no_network=True,
+                load_dtd=False,
+                remove_comments=True,
             ):
                 yield node
                 node.clear()
                 while node.getprevious() is not None:
-                    del node.getparent()[0]  # type: ignore[union-attr]
+                    del node.getparent()[0]
         except etree.XMLSyntaxError as error:
             raise self.package.malformed(part, error) from None
 
@@ -167,7 +184,9 @@ class _Workbook:
         if self.left >= 0:
             sheet.rows.update({row: cells} if cells else {})
         elif self.left + span >= 0 and span:
-            self.notes.append(f"sheet “{sheet.name}”: everything from row {row + 1} on left out (more than {MAX_CELLS:,} cells)")
+            self.notes.append(
+                f"sheet “{sheet.name}”: everything from row {row + 1} on left out (more than {MAX_CELLS:,} cells)"
+            )
             self.left = -1
 
     def _value(self, cell: etree._Element) -> Value | None:
@@ -176,7 +195,9 @@ class _Workbook:
         form = self.formats[style] if style < len(self.formats) else _Format()
         text, figure = written, False
         if kind == "s":
-            text = self.strings[int(written)] if written.isdecimal() and int(written) < len(self.strings) else ""
+            text = (
+                self.strings[int(written)] if written.isdecimal() and int(written) < len(self.strings) else ""
+            )
         elif kind == "inlineStr":
             inline = cell.find(f"{S}is")
             text = _rich(inline) if inline is not None else ""

@@ -108,7 +108,9 @@ class Package:
         found: dict[str, Relation] = {}
         for node in self.xml(name).iterfind("{*}Relationship"):
             target, external = node.get("Target", ""), node.get("TargetMode") == "External"
-            place = target if external else posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+            place = (
+                target if external else posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+            )
             found[node.get("Id", "")] = Relation(node.get("Type", "").rsplit("/", 1)[-1], place, external)
         return found
 
@@ -174,7 +176,9 @@ def _outside(name: str) -> bool:
 
 def _bomb(item: RawItem, what: str) -> ItemError:
     reason = f"{_SECURITY}: a zip bomb ({what})"
-    return refused(item, reason, f"a package may unpack to {MAX_BYTES // 2**20} MiB: split the file, or leave it out")
+    return refused(
+        item, reason, f"a package may unpack to {MAX_BYTES // 2**20} MiB: split the file, or leave it out"
+    )
 
 
 def _utf8(data: bytes) -> bytes:
@@ -182,7 +186,13 @@ def _utf8(data: bytes) -> bytes:
     if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and b"\x00" not in data[:4]:
         return data
     try:
-        encoding = "utf-16" if data[:1] in (b"\xff", b"\xfe") else "utf-16-be" if data[:1] == b"\x00" else "utf-16-le"
+        encoding = (
+            "utf-16"
+            if data[:1] in (b"\xff", b"\xfe")
+            else "utf-16-be"
+            if data[:1] == b"\x00"
+            else "utf-16-le"
+        )
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return data
