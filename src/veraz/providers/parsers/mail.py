@@ -46,7 +46,8 @@ class MailParser:
         reader = _Reader(item)
         reader.message(message, 0)
         if not reader.out.pieces:
-            raise refused(item, "a mail without text" + reader.attached(), "ingest what is attached to it")
+            reason = "; ".join(filter(None, ("a mail without text", *reader.notes, reader.attached())))
+            raise refused(item, reason, "ingest what is attached to it")
         title = _words(_header(message, "subject"))
         made = reader.out.outline()
         return document(
@@ -71,7 +72,7 @@ class _Reader:
         self._part(message, depth)
 
     def attached(self) -> str:
-        return f"; attached: {_listed(self.attachments)}" if self.attachments else ""
+        return f"attached: {_listed(self.attachments)}" if self.attachments else ""
 
     def warnings(self, message: Message[str, str]) -> tuple[str, ...]:
         count = len(self.attachments)
@@ -121,7 +122,7 @@ class _Reader:
             self._append(chosen, depth)
 
     def _outline(self, part: Message[str, str]) -> Outline:
-        text = self._text(part)
+        text = self._text(part).replace("\r\n", "\n").strip("\n")
         if part.get_content_type() == "text/html":
             return html.outline(text)
         flowed = str(part.get_param("format") or "").lower() == "flowed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -39,13 +39,15 @@ class Area:
 @dataclass(slots=True)
 class Sheet:
     """Filled cells by row and column. `tables` are areas that the file itself names tables, with their header rows;
-    `frozen` is how many rows stay in view."""
+    `frozen` is how many rows stay in view. What is hidden is not filled, and no gap."""
 
     name: str
     rows: dict[int, dict[int, Value]] = field(default_factory=dict)
     merged: list[Area] = field(default_factory=list)
     tables: list[tuple[Area, int]] = field(default_factory=list)
     frozen: int = 0
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
 
 
 def write_sheet(out: Writer, sheet: Sheet) -> int:
@@ -74,42 +76,42 @@ def _areas(sheet: Sheet) -> list[Area]:
         if area.left in free.get(area.top, {}):
             for row in range(area.top, min(area.bottom, area.top + 200) + 1):
                 filled.setdefault(row, set()).update(range(area.left, min(area.right, area.left + 200) + 1))
-    found = [*stated, *_joined(sheet, _split(filled))]
+    found = [*stated, *_joined(sheet, _split(sheet, filled))]
     return sorted(found, key=lambda area: (area.top, area.left))
 
 
-def _split(filled: Mapping[int, set[int]]) -> list[Area]:
+def _split(sheet: Sheet, filled: Mapping[int, set[int]]) -> list[Area]:
     found: list[Area] = []
-    for band in _runs(sorted(filled)):
+    for band in _runs(sorted(filled), sheet.hidden_rows):
         columns = sorted(set().union(*(filled[row] for row in band)))
-        parts = _parts(columns)
+        parts = _parts(columns, sheet.hidden_columns)
         if len(parts) == 1:
             found.append(Area(band[0], columns[0], band[-1], columns[-1]))
             continue
         for part in parts:
             inside = set(part)
             rest = {row: filled[row] & inside for row in band if filled[row] & inside}
-            found += _split(rest)
+            found += _split(sheet, rest)
     return found
 
 
-def _runs(numbers: Sequence[int], gap: int = 1) -> list[list[int]]:
-    """Runs of numbers that are at most `gap` apart."""
+def _runs(numbers: Sequence[int], hidden: Set[int], gap: int = 1) -> list[list[int]]:
+    """Runs of numbers that are at most `gap` apart, hidden ones not counted."""
     runs = [[number] for number in numbers[:1]]
     for before, number in pairwise(numbers):
-        if number - before > gap:
+        if number - before > gap and sum(n not in hidden for n in range(before + 1, number)) >= gap:
             runs.append([])
         runs[-1].append(number)
     return runs
 
 
-def _parts(columns: Sequence[int]) -> list[list[int]]:
+def _parts(columns: Sequence[int], hidden: Set[int]) -> list[list[int]]:
     """Columns of tables side by side. One blank column parts two tables only where each has two columns: it may as well stand
     between the names of the rows and their figures."""
-    parts = _runs(columns)
+    parts = _runs(columns, hidden)
     if all(len(part) > 1 for part in parts):
         return parts
-    return _runs(columns, gap=2)
+    return _runs(columns, hidden, gap=2)
 
 
 def _joined(sheet: Sheet, areas: Sequence[Area]) -> list[Area]:

@@ -120,12 +120,11 @@ class _Workbook:
                 self.lost["comment"] += len(
                     list(self.package.xml(relation.target).iter("{*}comment", "{*}threadedComment"))
                 )
-        columns: set[int] = set()
         row = 0
         for node in self._nodes(part):
             tag = node.tag.removeprefix(S)
             if tag == "col" and node.get("hidden") in ("1", "true"):
-                columns.update(
+                sheet.hidden_columns.update(
                     range(int(node.get("min", "1")) - 1, min(int(node.get("max", "1")), MAX_COLUMNS))
                 )
             elif tag == "pane" and node.get("state") in ("frozen", "frozenSplit"):
@@ -134,9 +133,9 @@ class _Workbook:
                 sheet.merged += filter(None, [_area(node.get("ref", ""))])
             elif tag == "row":
                 row = int(node.get("r", row + 1))
-                self._row(sheet, node, row - 1, columns)
-        if columns and sheet.rows:
-            self.lost["hidden column"] += len(columns)
+                self._row(sheet, node, row - 1)
+        if sheet.hidden_columns and sheet.rows:
+            self.lost["hidden column"] += len(sheet.hidden_columns)
         return sheet
 
     def _nodes(self, part: str) -> Iterator[etree._Element]:
@@ -159,16 +158,17 @@ class _Workbook:
         except etree.XMLSyntaxError as error:
             raise self.package.malformed(part, error) from None
 
-    def _row(self, sheet: Sheet, node: etree._Element, row: int, hidden: set[int]) -> None:
+    def _row(self, sheet: Sheet, node: etree._Element, row: int) -> None:
         if node.get("hidden") in ("1", "true"):
             self.lost["hidden row"] += len(node) > 0
+            sheet.hidden_rows.add(row)
             return
         cells: dict[int, Value] = {}
         column = -1
         for cell in node.iterfind(f"{S}c"):
             place = _REFERENCE.fullmatch(cell.get("r", ""))
             column = _column(place[1]) if place else column + 1
-            if column in hidden:
+            if column in sheet.hidden_columns:
                 continue
             if (value := self._value(cell)) is not None:
                 cells[column] = value
