@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -64,11 +63,15 @@ def _types(main: str, content: str) -> str:
     )
 
 
-def docx(body: str, parts: Parts | None = None, *, styles: str = "", numbering: str = "", title: str = "") -> bytes:
+def docx(
+    body: str, parts: Parts | None = None, *, styles: str = "", numbering: str = "", title: str = ""
+) -> bytes:
     """A Word file with that body; `styles` and `numbering` are the insides of those parts; `parts` adds or replaces."""
     made: dict[str, str | bytes] = {
         "[Content_Types].xml": _types("word/document.xml", "wordprocessingml.document"),
-        "_rels/.rels": relations(("officeDocument", "word/document.xml"), ("core-properties", "docProps/core.xml")),
+        "_rels/.rels": relations(
+            ("officeDocument", "word/document.xml"), ("core-properties", "docProps/core.xml")
+        ),
         "docProps/core.xml": f'<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title></c>',
         "word/_rels/document.xml.rels": relations(
             ("styles", "styles.xml"),
@@ -105,7 +108,9 @@ def pptx(*slides: str, parts: Parts | None = None) -> bytes:
     made: dict[str, str | bytes] = {
         "[Content_Types].xml": _types("ppt/presentation.xml", "presentationml.presentation"),
         "_rels/.rels": relations(("officeDocument", "ppt/presentation.xml")),
-        "ppt/_rels/presentation.xml.rels": relations(*(("slide", name.removeprefix("ppt/")) for name in names)),
+        "ppt/_rels/presentation.xml.rels": relations(
+            *(("slide", name.removeprefix("ppt/")) for name in names)
+        ),
         "ppt/presentation.xml": f"<p:presentation {P} {R}><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>",
     }
     for name, slide in zip(names, slides, strict=True):
@@ -117,14 +122,22 @@ def pptx(*slides: str, parts: Parts | None = None) -> bytes:
 def shape(*paragraphs: str, place: str = "") -> str:
     """A shape whose paragraphs are texts, or whole `<a:p>`; `place` is the type of its placeholder."""
     holder = f'<p:ph type="{place}"/>' if place else ""
-    inner = "".join(p if p.startswith("<a:p>") else f"<a:p><a:r><a:t>{p}</a:t></a:r></a:p>" for p in paragraphs)
+    inner = "".join(
+        p if p.startswith("<a:p>") else f"<a:p><a:r><a:t>{p}</a:t></a:r></a:p>" for p in paragraphs
+    )
     return (
         f'<p:sp><p:nvSpPr><p:cNvPr id="1" name="x"/><p:cNvSpPr/><p:nvPr>{holder}</p:nvPr></p:nvSpPr>'
         f"<p:txBody>{inner}</p:txBody></p:sp>"
     )
 
 
-def xlsx(sheets: Mapping[str, str], parts: Parts | None = None, *, formats: str = "", states: Mapping[str, str] | None = None) -> bytes:
+def xlsx(
+    sheets: Mapping[str, str],
+    parts: Parts | None = None,
+    *,
+    formats: str = "",
+    states: Mapping[str, str] | None = None,
+) -> bytes:
     """Sheets are the insides of their parts; `formats` of the style sheet."""
     names = [f"xl/worksheets/sheet{n}.xml" for n in range(1, len(sheets) + 1)]
     listed = "".join(
@@ -143,7 +156,12 @@ def xlsx(sheets: Mapping[str, str], parts: Parts | None = None, *, formats: str 
         "xl/styles.xml": f"<styleSheet {S}>{formats}</styleSheet>",
         "xl/sharedStrings.xml": f"<sst {S}/>",
     }
-    made.update({name: f"<worksheet {S}>{inner}</worksheet>" for name, inner in zip(names, sheets.values(), strict=True)})
+    made.update(
+        {
+            name: f"<worksheet {S}>{inner}</worksheet>"
+            for name, inner in zip(names, sheets.values(), strict=True)
+        }
+    )
     return zipped({**made, **(parts or {})})
 
 
@@ -153,7 +171,9 @@ def rows(*lines: tuple[object, ...], first: int = 1) -> str:
 
 
 def _line(number: int, values: tuple[object, ...]) -> str:
-    cells = "".join(_value(f"{chr(65 + at)}{number}", value) for at, value in enumerate(values) if value is not None)
+    cells = "".join(
+        _value(f"{chr(65 + at)}{number}", value) for at, value in enumerate(values) if value is not None
+    )
     return f'<row r="{number}">{cells}</row>'
 
 
@@ -164,14 +184,3 @@ def _value(place: str, value: object) -> str:
     if isinstance(value, str):
         return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
     return f'<c r="{place}"><v>{value}</v></c>'
-
-
-def ole(*streams: str) -> bytes:
-    """A compound file as far as its header and a directory that names these streams."""
-    directory = b"".join(_entry(name) for name in ("Root Entry", *streams))
-    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\x00") + directory.ljust(2048, b"\x00")
-
-
-def _entry(name: str) -> bytes:
-    written = f"{name}\x00".encode("utf-16-le")
-    return (written.ljust(64, b"\x00") + struct.pack("<H", len(written))).ljust(116, b"\x00") + struct.pack("<I", 3) + bytes(8)

@@ -8,8 +8,8 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import pytest
-
 from tests.support.office import docx, para, parse, zipped
+
 from veraz.errors import ItemError
 from veraz.providers.parsers import zipped as module
 
@@ -54,7 +54,9 @@ def test_a_dtd_that_only_names_an_outer_file_is_refused_too() -> None:
 
 
 def test_a_word_that_looks_like_a_declaration_is_text() -> None:
-    assert parse(docx(para("write &lt;!DOCTYPE html&gt; first")), "a.docx").text == "write <!DOCTYPE html> first"
+    assert (
+        parse(docx(para("write &lt;!DOCTYPE html&gt; first")), "a.docx").text == "write <!DOCTYPE html> first"
+    )
 
 
 def test_a_part_that_unpacks_too_far() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.office import blocks, parse
+
 from veraz.errors import ItemError
 
 
@@ -22,7 +22,10 @@ def test_the_delimiter_under_which_rows_agree(delimiter: str) -> None:
 
 
 def test_decimal_commas_do_not_cut_a_field() -> None:
-    assert read("Drug;mg\nSorbex;2,5\nCalm;0,5\n") == "| Drug | mg |\n|---|---|\n| Sorbex | 2,5 |\n| Calm | 0,5 |"
+    assert (
+        read("Drug;mg\nSorbex;2,5\nCalm;0,5\n")
+        == "| Drug | mg |\n|---|---|\n| Sorbex | 2,5 |\n| Calm | 0,5 |"
+    )
 
 
 def test_the_name_and_a_first_line_may_state_the_delimiter() -> None:

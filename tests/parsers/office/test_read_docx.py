@@ -5,8 +5,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-
 from tests.support.office import W, blocks, cell, docx, headings, para, parse, table, zipped
+
 from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument
 
@@ -25,7 +25,8 @@ LIST = (
     '<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/><w:lvlText w:val="&#xF0B7;"/></w:lvl>'
     "</w:abstractNum>"
     '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num>'
-    '<w:num w:numId="3"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>'
+    '<w:num w:numId="3"><w:abstractNumId w:val="0"/>'
+    '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>'
 )
 
 
@@ -120,7 +121,9 @@ def test_insertions_are_kept_and_deletions_dropped() -> None:
 
 
 def test_hidden_text_is_dropped_and_said_to_be() -> None:
-    hidden = '<w:style w:type="character" w:styleId="H"><w:name w:val="h"/><w:rPr><w:vanish/></w:rPr></w:style>'
+    hidden = (
+        '<w:style w:type="character" w:styleId="H"><w:name w:val="h"/><w:rPr><w:vanish/></w:rPr></w:style>'
+    )
     doc = read(
         "<w:p>"
         + run("a")
@@ -141,7 +144,7 @@ def test_fields_show_their_result_and_symbols_their_sign() -> None:
         + run(" 5 ")
         + run("m", '<w:rFonts w:ascii="Symbol"/>')
         + run("g")
-        + '<w:r><w:noBreakHyphen/><w:t>x</w:t><w:softHyphen/><w:t>y</w:t><w:br/><w:t>z</w:t></w:r></w:p>'
+        + "<w:r><w:noBreakHyphen/><w:t>x</w:t><w:softHyphen/><w:t>y</w:t><w:br/><w:t>z</w:t></w:r></w:p>"
     )
     assert doc.text == "4 mg ≥ 5 μg\u2011xy\nz"
 
@@ -258,6 +261,8 @@ def test_strict_files_are_read() -> None:
     for name, data in parts.items():
         for word in (b"wordprocessingml/2006/main", b"officeDocument/2006/relationships"):
             first, _, last = word.partition(b"/2006")
-            data = data.replace(b"http://schemas.openxmlformats.org/" + word, b"http://purl.oclc.org/ooxml/" + first + last)
+            data = data.replace(
+                b"http://schemas.openxmlformats.org/" + word, b"http://purl.oclc.org/ooxml/" + first + last
+            )
         parts[name] = data
     assert headings(parse(zipped(parts), "a.docx")) == [(1, "Head")]

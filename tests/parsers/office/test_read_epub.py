@@ -3,15 +3,17 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-
 from tests.support.office import blocks, headings, parse, zipped
+
 from veraz.errors import ItemError
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
 DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
 
 
-def book(chapters: dict[str, str], extra: dict[str, str] | None = None, *, spine: str = "", metadata: str = "") -> bytes:
+def book(
+    chapters: dict[str, str], extra: dict[str, str] | None = None, *, spine: str = "", metadata: str = ""
+) -> bytes:
     items = "".join(f'<item id="{n}" href="{n}" media-type="application/xhtml+xml"/>' for n in chapters)
     order = spine or "".join(f'<itemref idref="{n}"/>' for n in chapters)
     opf = (
@@ -24,15 +26,24 @@ def book(chapters: dict[str, str], extra: dict[str, str] | None = None, *, spine
 
 
 def page(body: str) -> str:
-    doctype = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
+    doctype = (
+        '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
+    )
     return f'<?xml version="1.0"?>{doctype}<html><head><title/></head><body>{body}</body></html>'
 
 
 def test_chapters_in_the_order_of_the_spine() -> None:
     spine = '<itemref idref="nav"/><itemref idref="b.xhtml"/><itemref idref="a.xhtml"/>'
-    stated = "<dc:title>The book</dc:title><dc:language>pt-BR</dc:language><dc:date>2020-05-01T00:00:00Z</dc:date>"
-    chapters = {"a.xhtml": page("<h1>Last</h1><p>end</p>"), "b.xhtml": page("<h1>First</h1><h2>Deep</h2><p>start</p>")}
-    doc = parse(book(chapters, {"OEBPS/nav.xhtml": page("<p>contents</p>")}, spine=spine, metadata=stated), "a.epub")
+    stated = (
+        "<dc:title>The book</dc:title><dc:language>pt-BR</dc:language><dc:date>2020-05-01T00:00:00Z</dc:date>"
+    )
+    chapters = {
+        "a.xhtml": page("<h1>Last</h1><p>end</p>"),
+        "b.xhtml": page("<h1>First</h1><h2>Deep</h2><p>start</p>"),
+    }
+    doc = parse(
+        book(chapters, {"OEBPS/nav.xhtml": page("<p>contents</p>")}, spine=spine, metadata=stated), "a.epub"
+    )
     assert doc.text == "First\n\nDeep\n\nstart\n\nLast\n\nend"
     assert headings(doc) == [(1, "First"), (2, "Deep"), (1, "Last")]
     assert doc.sections[3].heading_path == ("Last",)
@@ -40,7 +51,10 @@ def test_chapters_in_the_order_of_the_spine() -> None:
 
 
 def test_notes_and_chapter_heads_are_content_in_a_book() -> None:
-    doc = parse(book({"a.xhtml": page("<header><h1>One</h1></header><p>text</p><aside><p>note</p></aside>")}), "a.epub")
+    doc = parse(
+        book({"a.xhtml": page("<header><h1>One</h1></header><p>text</p><aside><p>note</p></aside>")}),
+        "a.epub",
+    )
     assert doc.text == "One\n\ntext\n\nnote"
 
 
@@ -63,7 +77,9 @@ def test_declarations_of_a_chapter_are_refused() -> None:
 
 def test_protected_books_are_refused_and_hidden_fonts_are_not() -> None:
     def encryption(target: str) -> dict[str, str]:
-        return {"META-INF/encryption.xml": f'<e><CipherData><CipherReference URI="{target}"/></CipherData></e>'}
+        return {
+            "META-INF/encryption.xml": f'<e><CipherData><CipherReference URI="{target}"/></CipherData></e>'
+        }
 
     chapters = {"a.xhtml": page("<p>x</p>")}
     assert parse(book(chapters, encryption("OEBPS/font.otf")), "a.epub").text == "x"

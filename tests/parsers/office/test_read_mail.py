@@ -4,8 +4,8 @@ from datetime import date
 from email.message import EmailMessage
 
 import pytest
-
 from tests.support.office import blocks, headings, parse
+
 from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument
 
@@ -97,7 +97,10 @@ def test_encrypted_empty_and_no_mail() -> None:
         (b"", "no content"),
         (b"just a line\nand another\n", "no mail"),
         (mail(" ").as_bytes(), "a mail without text"),
-        (b"Subject: x\nContent-Type: text/plain; charset=utf-16\n\n\xff\xfe5\x00\n", "a text part left out: not valid utf-16"),
+        (
+            b"Subject: x\nContent-Type: text/plain; charset=utf-16\n\n\xff\xfe5\x00\n",
+            "a text part left out: not valid utf-16",
+        ),
     ):
         with pytest.raises(ItemError, match=reason):
             read(payload)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.support.office import A, P, R, blocks, headings, parse, pptx, relations, shape
+
 from veraz.errors import ItemError
 
 
@@ -21,7 +21,11 @@ def test_a_slide_is_a_section_and_a_page_with_its_title_first() -> None:
     )
     assert headings(doc) == [(1, "Dosing"), (1, "Slide 2"), (1, "Risks")]
     assert doc.text == "Dosing\n\nBelow\n\nSlide 2\n\nOnly text\n\nRisks"
-    assert [doc.text[start:].partition("\n")[0] for start in doc.page_starts] == ["Dosing", "Slide 2", "Risks"]
+    assert [doc.text[start:].partition("\n")[0] for start in doc.page_starts] == [
+        "Dosing",
+        "Slide 2",
+        "Risks",
+    ]
     assert (doc.title, doc.media) == ("Dosing", "pptx")
 
 
@@ -44,7 +48,10 @@ def test_points_levels_and_numbers() -> None:
         place="body",
     )
     doc = parse(pptx(shape("T", place="title") + body), "a.pptx")
-    assert blocks(doc) == [("list", "- first\n  - deeper\n3. step\n4. step\ne) letter"), ("paragraph", "plain")]
+    assert blocks(doc) == [
+        ("list", "- first\n  - deeper\n3. step\n4. step\ne) letter"),
+        ("paragraph", "plain"),
+    ]
 
 
 def test_groups_scripts_and_pictures() -> None:
@@ -74,7 +81,8 @@ def test_tables_with_merged_cells() -> None:
 
 
 def test_notes_and_charts() -> None:
-    notes = f"<p:notes {P} {A}><p:cSld><p:spTree>{shape('7', place='sldNum')}{shape('say this', place='body')}</p:spTree></p:cSld></p:notes>"
+    shapes = shape("7", place="sldNum") + shape("say this", place="body")
+    notes = f"<p:notes {P} {A}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:notes>"
     links = relations(("notesSlide", "../notesSlides/n1.xml"), ("chart", "../charts/c.xml"))
     parts = {"ppt/slides/_rels/slide1.xml.rels": links, "ppt/notesSlides/n1.xml": notes}
     doc = parse(pptx(shape("T", place="title"), parts=parts), "a.pptx")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.support.office import S, blocks, headings, parse, relations, rows, xlsx
+
 from veraz.errors import ItemError
 from veraz.providers.parsers import xlsx as module
 
@@ -23,7 +23,9 @@ def texts(sheet: str, **rest: object) -> list[str]:
 
 def test_values_as_the_sheet_shows_them() -> None:
     sheet = data(("Drug", "Since", "Dose", "Share"), ("Sorbex", (45000, 1), (5, 2), (0.125, 3)))
-    assert texts(sheet) == ["| Drug | Since | Dose | Share |\n|---|---|---|---|\n| Sorbex | 2023-03-15 | 5 mg | 12.50% |"]
+    assert texts(sheet) == [
+        "| Drug | Since | Dose | Share |\n|---|---|---|---|\n| Sorbex | 2023-03-15 | 5 mg | 12.50% |"
+    ]
 
 
 def test_a_sheet_is_a_section() -> None:
@@ -53,7 +55,9 @@ def test_blank_rows_and_columns_part_tables_and_a_line_above_is_the_caption() ->
 
 def test_rows_after_a_gap_go_on_with_the_table_that_names_them() -> None:
     sheet = data(("Drug", "mg"), ("Sorbex", 5), ("Calm", 6), (), ("Other", 7), ("Last", 8))
-    assert texts(sheet) == ["| Drug | mg |\n|---|---|\n| Sorbex | 5 |\n| Calm | 6 |\n| Other | 7 |\n| Last | 8 |"]
+    assert texts(sheet) == [
+        "| Drug | mg |\n|---|---|\n| Sorbex | 5 |\n| Calm | 6 |\n| Other | 7 |\n| Last | 8 |"
+    ]
 
 
 def test_a_narrow_gap_does_not_part_rows_from_their_names() -> None:
@@ -62,7 +66,9 @@ def test_a_narrow_gap_does_not_part_rows_from_their_names() -> None:
 
 
 def test_merged_cells_and_a_header_of_two_rows() -> None:
-    merged = '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="A3:A4"/></mergeCells>'
+    merged = (
+        '<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="A3:A4"/></mergeCells>'
+    )
     sheet = data(("Age", "Dose", None), (None, "mg", "times"), ("6–11", 5, 1), (None, 10, 2)) + merged
     assert texts(sheet) == [
         "| Age | Dose | Dose |\n| Age | mg | times |\n|---|---|---|\n| 6–11 | 5 | 1 |\n| 6–11 | 10 | 2 |"
@@ -70,7 +76,9 @@ def test_merged_cells_and_a_header_of_two_rows() -> None:
 
 
 def test_rows_that_stay_in_view_are_the_header() -> None:
-    frozen = '<sheetViews><sheetView><pane ySplit="2" topLeftCell="A3" state="frozen"/></sheetView></sheetViews>'
+    frozen = (
+        '<sheetViews><sheetView><pane ySplit="2" topLeftCell="A3" state="frozen"/></sheetView></sheetViews>'
+    )
     sheet = frozen + data((2023, 2024), ("mg", "mg"), (5, 6), (7, 8))
     assert texts(sheet) == ["| 2023 | 2024 |\n| mg | mg |\n|---|---|\n| 5 | 6 |\n| 7 | 8 |"]
 
@@ -89,11 +97,16 @@ def test_hidden_sheets_rows_and_columns_are_left_out_and_said_to_be() -> None:
     columns = '<cols><col min="2" max="2" hidden="1"/></cols>'
     line = rows(("Drug", "secret", "mg")) + hidden_row + rows(("Sorbex", "secret", 5), first=3)
     book = xlsx(
-        {"Doses": f"{columns}<sheetData>{line}</sheetData>", "Old": data(("gone",))}, states={"Old": "veryHidden"}
+        {"Doses": f"{columns}<sheetData>{line}</sheetData>", "Old": data(("gone",))},
+        states={"Old": "veryHidden"},
     )
     doc = parse(book, "a.xlsx")
     assert [text for _, text in blocks(doc)] == ["| Drug | mg |\n|---|---|\n| Sorbex | 5 |"]
-    assert doc.warnings == ("hidden sheet “Old” left out", "1 hidden row left out", "1 hidden column left out")
+    assert doc.warnings == (
+        "hidden sheet “Old” left out",
+        "1 hidden row left out",
+        "1 hidden column left out",
+    )
 
 
 def test_strings_errors_truth_values_and_formulas() -> None:
