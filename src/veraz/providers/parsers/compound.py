@@ -57,7 +57,7 @@ class Compound:
         found = list(struct.unpack_from("<109I", self._bytes, 0x4C))
         following = struct.unpack_from("<I", self._bytes, 0x44)[0]
         for _ in range(len(self._bytes) >> self._shift):
-            if following >= _FREE:
+            if following >= _FREE or len(found) > len(self._bytes) >> self._shift:
                 break
             numbers = self._numbers([following])
             found += numbers[:-1]

@@ -129,6 +129,8 @@ class WordFile:
             self._data = file.read("Data") if "Data" in file else b""
             self.lengths = struct.unpack_from("<8i", self._main, 0x4C)
             self._pieces = list(self._read_pieces())
+            if sum((end - begin) * width for begin, end, _, width in self._pieces) > len(self._main):
+                raise Damaged("its text is longer than the file")
             self._styles = self._read_styles()
             self._paragraphs = self._read_runs(13, self._paragraph_properties)
             self._characters = self._read_runs(12, self._character_properties)
@@ -262,14 +264,9 @@ class WordFile:
             while at < stop:
                 n = bisect_right(self._characters.starts, at) - 1
                 covered = n >= 0 and at < self._characters.ends[n]
-                until = self._characters.ends[n] if covered else stop
-                until = min(until, stop)
+                until = max(min(self._characters.ends[n] if covered else stop, stop), at + width)
                 data = self._main[at:until]
-                text = (
-                    data.decode("cp1252", "replace")
-                    if width == 1
-                    else data.decode("utf-16-le", "surrogatepass")
-                )
+                text = data.decode("cp1252", "replace") if width == 1 else data.decode("utf-16-le", "replace")
                 yield text, at, width, self._characters.values[n][1] if covered else {}
                 at = until
 

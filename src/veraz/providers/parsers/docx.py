@@ -70,7 +70,7 @@ class _Reader:
         self.lost: Counter[str] = Counter()
         self.styles = Styles(self._related(main, "styles"))
         self.numbers = Numbering(self._related(main, "numbering"))
-        self.runs = Runs(self.styles, self.lost, {})
+        self.runs = Runs(self.styles, self.lost)
         self.title = ""
         self.caption = ""  # of the table that follows, if one does
         self.lines: list[str] = []  # of the open list or code block

@@ -10,7 +10,7 @@ from veraz.providers.parsers.scripts import subscript, superscript
 
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 # Function application, invisible times, separator and plus.
-_INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))
+_INVISIBLE = {0x2061: " ", 0x2062: None, 0x2063: None, 0x2064: None}
 _W_TEXT = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}t"
 
 

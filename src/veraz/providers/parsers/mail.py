@@ -38,21 +38,27 @@ class MailParser:
     def parse(self, item: RawItem) -> ParsedDocument:
         if not (payload := item.payload or b"").strip():
             raise no_content(item)
-        message = email.message_from_bytes(payload, policy=email.policy.default)
-        if not any(
-            _header(message, name) for name in ("from", "date", "subject", "received", "content-type")
-        ):
-            raise refused(item, "no mail: it has no header fields", "save the message again as .eml")
-        reader = _Reader(item)
-        reader.message(message, 0)
-        if not reader.out.pieces:
-            reason = "; ".join(filter(None, ("a mail without text", *reader.notes, reader.attached())))
-            raise refused(item, reason, "ingest what is attached to it")
-        title = _words(_header(message, "subject"))
-        made = reader.out.outline()
-        return document(
-            item, made, VERSION, title=title, stated=_stated(message), warnings=reader.warnings(message)
-        )
+        try:
+            return _read(item, email.message_from_bytes(payload, policy=email.policy.default))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            # What the standard library makes of headers and parts that break every rule.
+            reason = f"malformed mail: {type(error).__name__}"
+            raise refused(item, reason, "save the message again as .eml") from None
+
+
+def _read(item: RawItem, message: Message[str, str]) -> ParsedDocument:
+    if not any(_header(message, name) for name in ("from", "date", "subject", "received", "content-type")):
+        raise refused(item, "no mail: it has no header fields", "save the message again as .eml")
+    reader = _Reader(item)
+    reader.message(message, 0)
+    if not reader.out.pieces:
+        reason = "; ".join(filter(None, ("a mail without text", *reader.notes, reader.attached())))
+        raise refused(item, reason, "ingest what is attached to it")
+    title = _words(_header(message, "subject"))
+    made = reader.out.outline()
+    return document(
+        item, made, VERSION, title=title, stated=_stated(message), warnings=reader.warnings(message)
+    )
 
 
 class _Reader:

@@ -5,6 +5,7 @@ Presentations of that age are refused.
 
 from __future__ import annotations
 
+import struct
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from typing import Any
@@ -31,7 +32,7 @@ class OleParser:
                 raise _encrypted(item)
             if "WordDocument" in file:
                 return doc.read(item, file)
-        except Damaged as error:
+        except (Damaged, struct.error, IndexError) as error:
             raise refused(item, f"cannot be read: {error}", "save it as .docx, .xlsx or .pptx") from None
         except WordEncrypted:
             raise _encrypted(item) from None

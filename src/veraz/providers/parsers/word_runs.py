@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -73,9 +72,8 @@ class Line:
 class Runs:
     """Reads the paragraphs of one document; counts in `lost` what is left out."""
 
-    def __init__(self, styles: Styles, lost: Counter[str], targets: Mapping[str, str]) -> None:
+    def __init__(self, styles: Styles, lost: Counter[str]) -> None:
         self.styles, self.lost = styles, lost
-        self.targets = targets  # of hyperlinks, by relationship id
         self.noted = 0
 
     def line(self, paragraph: etree._Element) -> Line:

@@ -77,7 +77,7 @@ def _row(
 ) -> _Row:
     properties = node.find(f"{W}trPr")
     found = _Row([], on(properties.find(f"{W}tblHeader")) if properties is not None else False)
-    column = min(whole(value(properties, "gridBefore")), _MAX_SPAN)
+    column = max(0, min(whole(value(properties, "gridBefore")), _MAX_SPAN))
     apart: list[bool] = []
     for cell in row_cells(node):
         span = max(1, min(whole(value(cell, "tcPr/gridSpan"), 1), _MAX_SPAN))

@@ -20,6 +20,7 @@ from veraz.providers.parsers.number_format import BUILT_IN, shown
 from veraz.providers.parsers.properties import read_properties
 from veraz.providers.parsers.scripts import Script, joined
 from veraz.providers.parsers.sheets import Area, Sheet, Value, counted, write_sheet
+from veraz.providers.parsers.word_styles import whole
 from veraz.providers.parsers.writing import Writer
 from veraz.providers.parsers.zipped import Package
 
@@ -92,9 +93,9 @@ class _Workbook:
         fonts = [font.find(f"{S}b") is not None for font in root.iterfind(f"{S}fonts/{S}font")]
         found: list[_Format] = []
         for node in root.iterfind(f"{S}cellXfs/{S}xf"):
-            number, font = node.get("numFmtId", "0"), int(node.get("fontId", "0"))
-            code = codes.get(number) or BUILT_IN.get(int(number), "")
-            found.append(_Format(code, font < len(fonts) and fonts[font]))
+            number, font = node.get("numFmtId", "0"), whole(node.get("fontId"))
+            code = codes.get(number) or BUILT_IN.get(whole(number), "")
+            found.append(_Format(code, 0 <= font < len(fonts) and fonts[font]))
         return found
 
     def _sheets(self) -> Iterator[Sheet]:
@@ -125,14 +126,14 @@ class _Workbook:
             tag = node.tag.removeprefix(S)
             if tag == "col" and node.get("hidden") in ("1", "true"):
                 sheet.hidden_columns.update(
-                    range(int(node.get("min", "1")) - 1, min(int(node.get("max", "1")), MAX_COLUMNS))
+                    range(whole(node.get("min"), 1) - 1, min(whole(node.get("max"), 1), MAX_COLUMNS))
                 )
             elif tag == "pane" and node.get("state") in ("frozen", "frozenSplit"):
-                sheet.frozen = int(float(node.get("ySplit", "0")))
+                sheet.frozen = whole(node.get("ySplit", "0").partition(".")[0])
             elif tag == "mergeCell":
                 sheet.merged += filter(None, [_area(node.get("ref", ""))])
             elif tag == "row":
-                row = int(node.get("r", row + 1))
+                row = max(1, whole(node.get("r"), row + 1))
                 self._row(sheet, node, row - 1)
         if sheet.hidden_columns and sheet.rows:
             self.lost["hidden column"] += len(sheet.hidden_columns)
@@ -191,8 +192,8 @@ class _Workbook:
 
     def _value(self, cell: etree._Element) -> Value | None:
         kind, written = cell.get("t", "n"), cell.findtext(f"{S}v") or ""
-        style = int(cell.get("s", "0"))
-        form = self.formats[style] if style < len(self.formats) else _Format()
+        style = whole(cell.get("s"))
+        form = self.formats[style] if 0 <= style < len(self.formats) else _Format()
         text, figure = written, False
         if kind == "s":
             text = (
@@ -246,4 +247,4 @@ def _area(reference: str) -> Area | None:
 
 def _stated(table: etree._Element) -> tuple[Area, int]:
     area = _area(table.get("ref", "")) or Area(0, 0, 0, 0)
-    return area, int(table.get("headerRowCount", "1"))
+    return area, whole(table.get("headerRowCount"), 1)
