@@ -142,7 +142,7 @@ async def one(pool: ParserPool, item: RawItem) -> Row:
 async def measure(folder: str) -> list[Row]:
     pool = ParserPool(1, Limits())
     rows = []
-    for item in discover([folder]):
+    for item in discover([folder], exclude=["*.jsonl"]):
         if isinstance(item, ItemError):
             suffix = Path(item.path.partition(":")[0]).suffix
             rows.append(Row(item.path, suffix, "refused", 0.0, None, item.reason, None))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from veraz.nouns.corpus import BlockKind, Span
 from veraz.providers.parsers.grid import Grid
@@ -111,8 +113,8 @@ class Writer:
             self.raw(clean)
             self.close()
 
-    def table(self, grid: Grid, caption: str = "") -> None:
-        """A table, below its caption where it has one."""
+    def table(self, grid: Grid, caption: str = "", breaks: Sequence[int] = ()) -> None:
+        """A table, below its caption where it has one. A new page begins before each of the rows `breaks`."""
         if not (pipes := storable(grid.pipes())[0]):
             return
         self.close()
@@ -123,7 +125,13 @@ class Writer:
             named = Span(self.start, self.size)
             self.close()
         self.open("table")
-        self.raw(pipes)
+        lines = pipes.split("\n")
+        starts = [0, *(at + (grid.headers > 0 and at >= grid.headers) for at in breaks), len(lines)]
+        for n, (start, end) in enumerate(pairwise(starts)):
+            if n:
+                self.raw("\n")
+                self.page()
+            self.raw("\n".join(lines[start:end]))
         self.close()
         self.pieces[-1] = Piece("table", self.pieces[-1].start, self.pieces[-1].end, named)
 
