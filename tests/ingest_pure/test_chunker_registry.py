@@ -230,7 +230,7 @@ def test_a_section_that_fits_is_counted_once() -> None:
         counted.extend(texts)
         return by_words(texts)
 
-    doc = parse("# A\n\n" + "Some words here. " * 20 + "\n\n# B\n\n" + "Some words here. " * 300)
+    doc = parse("# A\n\n" + "Some words at first. " * 20 + "\n\n# B\n\n" + "Some words here. " * 300)
     chunks = chunker("structure", {}).chunk(doc, replace(CONTEXT, count_tokens=count))
     assert len(chunks) > 3
     bodies = [text for text in counted if "Some words" in text]
