@@ -20,7 +20,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, filterfalse
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -65,8 +65,8 @@ class E5Tokenizer:
             return list(map(len, self.encode(texts)))
         rows = [text.split(" ") for text in normalised]
         known = self._known  # another thread may begin a new one
-        seen = set(chain.from_iterable(rows))
-        new = [word for word in seen if word not in known and len(word) <= _LONGEST_KEPT]
+        unknown = filterfalse(known.__contains__, set(chain.from_iterable(rows)))
+        new = [word for word in unknown if len(word) <= _LONGEST_KEPT]
         known.update(zip(new, self._count_words(new), strict=True))
         counts = [2 + sum(map(known.__getitem__, row)) for row in rows]
         if len(known) > _WORDS_KEPT:
