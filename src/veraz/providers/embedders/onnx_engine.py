@@ -40,10 +40,6 @@ class Tokenizer(Protocol):
         """Token ids of each text, special tokens included, never cut."""
         ...
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """How many ids `encode` gives each text."""
-        ...
-
 
 def available_cores() -> int:
     """Cores that this process may use, which a container often limits."""
@@ -198,7 +194,7 @@ class OnnxEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         prefix = self._space.passage_prefix
-        return self._tokenizer.count([prefix + text for text in texts])
+        return [len(row) for row in self._tokenizer.encode([prefix + text for text in texts])]
 
     async def embed(self, texts: Sequence[str], kind: TextKind) -> EmbeddingBatch:
         """The model runs in a worker thread, so that the event loop stays free."""
