@@ -173,6 +173,15 @@ def test_a_table_in_a_cell_is_read_in_its_cell() -> None:
     assert tables(parse(page)) == ["| K | V |\n|---|---|\n| n | a, b; c, d |"]
 
 
+def test_headings_in_the_cells_of_a_table_of_data_are_entries() -> None:
+    rows = "".join(f"<tr><td>r{n}<td>{n}" for n in range(3))
+    doc = parse(
+        f"<table><tr><td><h3>System</h3><td><h3>Rate</h3></tr><tr><td colspan=2><h3>Blood</h3>{rows}</table>"
+    )
+    assert doc.text == "| System | Rate |\n|---|---|\n| Blood |  |\n| r0 | 0 |\n| r1 | 1 |\n| r2 | 2 |"
+    assert len(doc.sections) == 1
+
+
 def test_a_table_of_one_column_is_read_as_what_stands_in_it() -> None:
     doc = parse("<table><tr><td><ul><li>one<li>two</ul><td><img src=x></table>")
     assert [(b.kind, doc.text[b.start : b.end]) for b in doc.blocks] == [("list", "- one\n- two")]

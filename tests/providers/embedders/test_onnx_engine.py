@@ -56,9 +56,6 @@ class Letters:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[0, *map(ord, text), 1, 2] for text in texts]
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) + 3 for text in texts]
-
 
 class Recorder(OnnxEncoder):
     """Gives every row the same vector and keeps the rows."""

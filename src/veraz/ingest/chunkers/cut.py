@@ -384,8 +384,10 @@ class Cost:
         best = [0.0] + [float("inf")] * n
         back = [0] * (n + 1)
         for end in range(1, n + 1):
+            price = 1 + (self.units[end - 1].end_cost if end < n else 0.0)
             for start, tokens in self._starts(end):
-                cost = best[start] + self._price(tokens, end, n)
+                shortfall = 1 - tokens / self.room if tokens < self.room else 0.0
+                cost = best[start] + (price + shortfall * shortfall / 2)
                 if cost < best[end]:
                     best[end], back[end] = cost, start
         bounds: list[tuple[int, int]] = []
@@ -408,8 +410,3 @@ class Cost:
                 return
             if alone or total + unit.before_tokens <= self.room:
                 yield start, total + unit.before_tokens
-
-    def _price(self, tokens: int, end: int, n: int) -> float:
-        shortfall = 1 - min(1.0, tokens / self.room)
-        boundary = self.units[end - 1].end_cost if end < n else 0.0
-        return 1 + boundary + shortfall * shortfall / 2

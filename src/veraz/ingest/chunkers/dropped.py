@@ -61,21 +61,27 @@ def _named_parts(text: str, gap: Span, named: Sequence[Dropped]) -> Iterator[Dro
             break
         if start < end:
             yield from _nameless(text, at, start)
-            yield Dropped(start, end, named[n].why)
+            yield from _trimmed(text, start, end, named[n].why)
             at = end
     yield from _nameless(text, at, gap.end)
 
 
 def _nameless(text: str, start: int, end: int) -> Iterator[Dropped]:
     left, right = trim(text, start, end)
-    if left < right and _states(text, left, right):
+    if _states(text, left, right):
         raise ValueError(f"text in no chunk at {left}: {text[left : min(right, left + 60)]!r}")
-    parts: list[tuple[int, int, DropReason]] = [(left, right, "markup")]
-    if left < right:
-        parts = [(start, left, "blank"), *parts, (right, end, "blank")]
-    elif start < end:
-        parts = [(start, end, "blank")]
-    yield from (Dropped(*part) for part in parts if part[0] < part[1])
+    return _trimmed(text, start, end, "markup")
+
+
+def _trimmed(text: str, start: int, end: int, why: DropReason) -> Iterator[Dropped]:
+    left, right = trim(text, start, end)
+    left, right = (left, right) if left < right else (end, end)
+    ranges: list[tuple[int, int, DropReason]] = [
+        (start, left, "blank"),
+        (left, right, why),
+        (right, end, "blank"),
+    ]
+    return (Dropped(*part) for part in ranges if part[0] < part[1])
 
 
 def _states(text: str, start: int, end: int) -> bool:

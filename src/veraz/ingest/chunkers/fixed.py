@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -52,23 +52,31 @@ class Fixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
         frame = _Frame(doc, context)
         words = _words(doc.text, self._grain(frame), frame)
-        return frame.chunks(self._windows(doc.text, words, frame))
+        slack = 0
+        # The tokens of words only estimate those of a window: where some come out too long, all are laid out with less room.
+        while slack < context.limit:
+            chunks = frame.chunks(self._windows(doc.text, words, frame, slack))
+            if all(chunk.token_count <= context.limit for chunk in chunks):
+                return in_order(chunks)
+            slack = max(4, 2 * slack)
+        return in_order(frame.halved(chunks))
 
     def _grain(self, frame: _Frame) -> int:
         """The most tokens of a word; longer ones are cut, so that windows can overlap inside them."""
         step = min(self.overlap or self.size, self.size - self.overlap)
         return max(1, min(self.size, frame.least_room, max(_GRAIN, step // 4)))
 
-    def _windows(self, text: str, words: Sequence[_Word], frame: _Frame) -> Iterator[Span]:
-        start = 0
-        while start < len(words):
-            room = min(self.size, frame.room(words[start].start))
+    def _windows(self, text: str, words: Sequence[_Word], frame: _Frame, slack: int) -> Iterator[Span]:
+        start = reached = 0
+        while reached < len(words):
+            room = max(1, min(self.size, frame.room(words[start].start) - slack))
             end = _untied(text, words, start, _fill(words, start, room))
+            if end <= reached:  # a longer header leaves less room: nothing new would be in this window
+                start += 1
+                continue
             yield Span(words[start].start, words[end - 1].end)
-            if end == len(words):
-                return
-            following = _back(words, start + 1, end, self.overlap)
-            start = _untied(text, words, start, following)
+            reached = end
+            start = _untied(text, words, start, _back(words, start + 1, end, self.overlap))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +109,21 @@ class _Frame:
         counts = self._count(distinct) if distinct else []
         return {text: max(1, tokens - self._fixed) for text, tokens in zip(distinct, counts, strict=True)}
 
-    def chunks(self, spans: Iterator[Span]) -> tuple[Chunk, ...]:
-        """A span whose exact count is above the limit is halved."""
+    def chunks(self, spans: Iterable[Span]) -> list[Chunk]:
+        return counted([self._chunk(span) for span in spans], self._count)
+
+    def halved(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """The chunks, those above the limit cut until they fit or are a single character."""
         done: list[Chunk] = []
-        todo = list(spans)
-        while todo:
-            made = counted([self._chunk(span) for span in todo], self._count)
-            fits = [chunk.token_count <= self.limit or len(chunk.body) == 1 for chunk in made]
-            done += [chunk for chunk, fit in zip(made, fits, strict=True) if fit]
-            todo = [
-                h
-                for span, fit in zip(todo, fits, strict=True)
-                if not fit
-                for h in _halves(self.doc.text, span)
-            ]
-        return in_order(done)
+        while chunks:
+            longer: list[Span] = []
+            for chunk in chunks:
+                if chunk.token_count <= self.limit or len(chunk.body) == 1:
+                    done.append(chunk)
+                else:
+                    longer += _halves(self.doc.text, chunk.spans[0])
+            chunks = self.chunks(longer)
+        return done
 
     def _section(self, at: int) -> int:
         return bisect_right(self._sections, at) - 1

@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, filterfalse
+from typing import cast
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -40,7 +41,7 @@ use."""
 
 _WORDS_KEPT = 200_000
 _LONGEST_KEPT = 32
-"""Characters of a word whose count is kept; text without spaces would fill the memory with words seen once."""
+"""Characters of a word whose ids are kept; text without spaces would fill the memory with words seen once."""
 
 
 class E5Tokenizer:
@@ -50,33 +51,43 @@ class E5Tokenizer:
         self._characters = dict(vocabulary.characters)
         self._fenced = {code: new + _FENCE * (len(new) != 1) for code, new in vocabulary.characters.items()}
         self._tokenizer = _unigram(vocabulary)
-        self._known = _Counts(self._count_words)
+        self._opening, self._closing = vocabulary.bos, vocabulary.eos
+        self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids with the two specials, at full length."""
-        encodings = self._tokenizer.encode_batch_fast([self.normalise(text) for text in texts])
-        return [encoding.ids for encoding in encodings]
+        """Token ids with the two specials, at full length.
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """How many ids `encode` gives each text, mostly without encoding: words are cut apart from one another, so their counts
-        add up, and most words have been counted before."""
-        normalised = [self.normalise(text) for text in texts]
-        if any(_MARK in text for text in normalised):
-            return list(map(len, self.encode(texts)))
-        rows = [text.split(" ") for text in normalised]
+        Words are cut apart from one another, so the ids of a text are those of its words, and most words have been met before.
+        """
+        normal = [self.normalise(text) for text in texts]
+        rows = [text.split(" ") for text in normal]
+        known = self._learn(set(chain.from_iterable(rows)))
+        found = [self._join(known, row) for row in rows]
+        rest = [n for n, ids in enumerate(found) if ids is None]
+        for n, ids in zip(rest, self._encode([normal[n] for n in rest], whole=True), strict=True):
+            found[n] = ids
+        return cast("list[list[int]]", found)
+
+    def _learn(self, words: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
+        """The ids of all words met so far; those worth keeping among `words` are added."""
         known = self._known  # another thread may begin a new one
-        seen = set(chain.from_iterable(rows))
-        new = [word for word in seen if word not in known and len(word) <= _LONGEST_KEPT]
-        known.update(zip(new, self._count_words(new), strict=True))
-        counts = [2 + sum(map(known.__getitem__, row)) for row in rows]
+        unknown = filterfalse(known.__contains__, words)
+        new = [word for word in unknown if len(word) <= _LONGEST_KEPT and _MARK not in word]
+        known.update(zip(new, map(tuple, self._encode(new, whole=False)), strict=True))
         if len(known) > _WORDS_KEPT:
-            self._known = _Counts(self._count_words)
-        return counts
+            self._known = {}
+        return known
 
-    def _count_words(self, words: Sequence[str]) -> list[int]:
-        """Tokens of each, without the two specials."""
-        encodings = self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
-        return [len(encoding.ids) for encoding in encodings]
+    def _join(self, known: Mapping[str, tuple[int, ...]], words: Sequence[str]) -> list[int] | None:
+        try:
+            return [self._opening, *chain.from_iterable(map(known.__getitem__, words)), self._closing]
+        except KeyError:
+            return None
+
+    def _encode(self, normal: Sequence[str], *, whole: bool) -> list[list[int]]:
+        """Ids of normalised texts, with the two specials if they are `whole`."""
+        encodings = self._tokenizer.encode_batch_fast(list(normal), add_special_tokens=whole)
+        return [encoding.ids for encoding in encodings]
 
     def normalise(self, text: str) -> str:
         """Character rules (NFKC and whitespace), composition, then single spaces with none at the ends."""
@@ -84,17 +95,6 @@ class E5Tokenizer:
         if not unicodedata.is_normalized("NFC", mapped):
             mapped = compose(text.translate(self._fenced)).replace(_FENCE, "")
         return _SPACES.sub(" ", mapped).strip(" ")
-
-
-class _Counts(dict[str, int]):
-    """Tokens of words; those of a word that is not kept are counted anew."""
-
-    def __init__(self, count: Callable[[Sequence[str]], list[int]]) -> None:
-        super().__init__()
-        self._count = count
-
-    def __missing__(self, word: str) -> int:
-        return self._count([word])[0]
 
 
 def compose(text: str) -> str:

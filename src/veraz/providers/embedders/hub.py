@@ -69,9 +69,6 @@ class _Whole:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return list(map(len, self.encode(texts)))
-
 
 class _Declared:
     """What the model's own files say; a file or a key that is absent is None."""

@@ -12,7 +12,8 @@ from veraz.providers.parsers.grid import Cell, Grid, lay_out
 _MAX_SPAN = 1000
 _MAX_HEADERS = 4
 _MOST_CLAIMED = 20_000
-_BOLD = frozenset({"strong", "b", "th"})
+_LONGEST_ENTRY = 150
+_BOLD = frozenset({"strong", "b", "h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +36,28 @@ class _Row:
 
 
 def layout(tree: LexborHTMLParser) -> frozenset[int]:
-    """Tables and lists that only lay out the page: they hold headings, (other) tables or code blocks. A table with
-    header cells of its own shows data, whatever its cells hold.
+    """Tables and lists that only lay out the page: they hold headings, (other) tables or code blocks.
 
-    Each climb ends at the first ancestor that an earlier climb has passed, so the whole is linear.
-    """
+    A table with header cells of its own shows data whatever its cells hold, and so does one of many short cells of which some
+    are set as headings."""
+    found = _above(tree, "table", lambda table: not _has_headers(table))
+    found |= _above(tree, "pre", lambda _: False)
+    return found | _above(
+        tree, "h1,h2,h3,h4,h5,h6", lambda table: not (_has_headers(table) or _is_grid(table))
+    )
+
+
+def _above(tree: LexborHTMLParser, held: str, lays_out: Callable[[LexborNode], bool]) -> frozenset[int]:
+    """Lists, and tables that lay out, above the elements.
+
+    Each climb ends at the first ancestor that an earlier one has passed, so the whole is linear."""
     passed: set[int] = set()
     found: set[int] = set()
-    for node in tree.css("h1,h2,h3,h4,h5,h6,table,pre"):
+    for node in tree.css(held):
         above = node.parent
         while above is not None and above.mem_id not in passed:
             passed.add(above.mem_id)
-            if above.tag in ("ul", "ol", "dl") or (
-                above.tag == "table" and node.tag != "pre" and not _has_headers(above)
-            ):
+            if above.tag in ("ul", "ol", "dl") or (above.tag == "table" and lays_out(above)):
                 found.add(above.mem_id)
             above = above.parent
     return frozenset(found)
@@ -79,6 +88,14 @@ def read_table(table: LexborNode, shown: Shown) -> tuple[Grid, str]:
 def _has_headers(table: LexborNode) -> bool:
     """Header cells of its own in its first rows, not those of a table within."""
     return any(cell.tag == "th" for row in list(_rows(table))[:2] for cell in _children(row))
+
+
+def _is_grid(table: LexborNode) -> bool:
+    """Three rows or more, most of several cells, and these as short as entries are."""
+    rows = [[cell for cell in _children(row) if cell.tag in ("td", "th")] for row in _rows(table)]
+    sizes = [len(cell.text() or "") for row in rows for cell in row]
+    several = sum(len(row) > 1 for row in rows)
+    return several > 2 and several * 2 >= len(rows) and sum(sizes) <= _LONGEST_ENTRY * len(sizes)
 
 
 def _rows(table: LexborNode) -> Iterator[LexborNode]:
@@ -232,7 +249,7 @@ def _is_bold(cell: LexborNode) -> bool:
     if not 0 < whole <= 400:
         return False
     bold = 0
-    for inner in cell.css("strong,b"):
+    for inner in cell.css(",".join(_BOLD)):
         if not any(above.tag in _BOLD for above in _ancestors(inner, cell)):
             bold += len("".join((inner.text() or "").split()))
     return bold >= whole
