@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.support.pdf import Page, build
-from veraz.ingest.chunk import page_of
 
 from veraz.errors import ItemError
+from veraz.ingest.chunkers.structure import page_of
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 
