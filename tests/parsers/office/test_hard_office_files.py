@@ -134,3 +134,17 @@ def test_other_readers_find_the_same_cells(shared: Path) -> None:
     theirs = [cell for row in book.get_sheet_by_index(0).to_python() for cell in row]
     assert len(theirs) == cells(read(shared, name))
     assert set(theirs) == {"x"}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_places_fit_the_text(shared: Path, name: str) -> None:
+    doc = read(shared, name)
+    ends = [0, *(section.end for section in doc.sections)]
+    assert [section.start for section in doc.sections] == ends[:-1]
+    assert ends[-1] == len(doc.text)
+    for block in doc.blocks:
+        section = doc.sections[block.section]
+        assert section.start <= block.start < block.end <= section.end
+    for section in doc.sections[1:]:
+        written = " ".join(doc.text[section.start : section.end].split())
+        assert written.startswith(section.heading)

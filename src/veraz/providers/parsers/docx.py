@@ -48,7 +48,7 @@ def read(package: Package, main: str) -> ParsedDocument:
         reader.blocks(body)
         reader.flush()
     stated, title = read_properties(package)
-    title = reader.title or title
+    title = reader.title or title or leading_heading(reader.out)
     return document(
         package.item,
         reader.out.outline(),
@@ -58,6 +58,14 @@ def read(package: Package, main: str) -> ParsedDocument:
         warnings=reader.warnings(),
         media="docx",
     )
+
+
+def leading_heading(out: Writer) -> str:
+    """The heading that a document begins with, where no other is of its level: then it is the title."""
+    first = next(iter(out.headings), None)
+    if first is None or first.start or any(other.level <= first.level for other in out.headings[1:]):
+        return ""
+    return first.title
 
 
 def lost_warnings(lost: Counter[str]) -> tuple[str, ...]:
