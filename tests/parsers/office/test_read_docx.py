@@ -75,6 +75,13 @@ def test_the_title_of_a_person_counts_and_that_of_a_program_does_not() -> None:
     assert read(para("x"), title="Microsoft Word - draft3.doc").title == "a"
 
 
+def test_the_only_heading_of_the_highest_level_is_the_title_where_a_document_begins_with_it() -> None:
+    one, two, text = para("Guide", style("berschrift1")), para("Part", style("T2")), para("text")
+    assert read(one + text + two, styles=HEADINGS).title == "Guide"
+    assert read(one + text + one, styles=HEADINGS).title == "a"
+    assert read(text + one, styles=HEADINGS).title == "a"
+
+
 def test_numbers_of_lists_headings_and_resumed_lists() -> None:
     doc = read(
         para("Scope", style("berschrift1") + numbered(1))

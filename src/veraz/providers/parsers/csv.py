@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from io import StringIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePosixPath
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers.file import document, no_content, refused
-from veraz.providers.parsers.grid import MAX_COLUMNS, Grid
+from veraz.providers.parsers.grid import MAX_COLUMNS, pipe_row
 from veraz.providers.parsers.sheets import Value, header_rows, is_figure
 from veraz.providers.parsers.writing import Writer
 from veraz.text.decode import Decoded, NotText, decode, storable
@@ -28,18 +29,21 @@ _GUESSED = "the character set is not stated; read as {name}, which fits best"
 
 
 class CsvParser:
-    """Delimiter and quoting are those under which the rows agree best; the first row is the header unless it is like the rest."""
+    """Delimiter and quoting are those under which the rows agree best; the first row is the header unless it is like the rest.
+
+    The rows are read twice, first to learn their widths, so that they need not be held beside the text made from them.
+    """
 
     def parse(self, item: RawItem) -> ParsedDocument:
         found = _decoded(item)
         text, delimiter = _dialect(found.text, item.path)
-        rows = _rows(item, text, delimiter)
-        if not rows:
-            raise no_content(item)
-        rows, notes = _even(item, rows)
+        shape = _measured(item, _rows(item, text, delimiter))
+        lines = [pipe_row(row + [""] * (shape.width - len(row))) for row in _rows(item, text, delimiter)]
+        if headers := _headers(shape):
+            lines.insert(headers, "|" + "---|" * shape.width)
         out = Writer()
-        out.table(Grid(tuple(map(tuple, rows)), _headers(rows)))
-        warnings = (*found.warnings, *notes)
+        out.block("table", "\n".join(lines))
+        warnings = (*found.warnings, *shape.warnings())
         return document(item, out.outline(), VERSION, title="", stated={}, warnings=warnings)
 
 
@@ -122,43 +126,59 @@ def _agreement(sample: Sequence[str], delimiter: str) -> tuple[float, int]:
 # Rows
 
 
-def _rows(item: RawItem, text: str, delimiter: str) -> list[list[str]]:
-    csv.field_size_limit(_FIELD_BYTES)
-    rows: list[list[str]] = []
-    cells = 0
-    try:
-        for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter):
-            if any(map(str.strip, row)):
-                rows.append([" ".join(cell.split()) for cell in row])
-                cells += len(row)
-            if cells > MAX_CELLS:
-                raise refused(item, f"more than {MAX_CELLS:,} cells", "split the file")
-    except csv.Error as error:
-        raise refused(item, f"row {len(rows) + 1} cannot be read: {error}", "close its quotes") from None
-    return rows
+@dataclass(slots=True)
+class _Shape:
+    usual: int = 0  # columns of the first row
+    width: int = 0  # of the widest
+    rows: int = 0
+    odd: int = 0  # rows that have not the columns of the first
+    shown: list[int] = field(default_factory=list)  # the first few of them, from 1
+    sample: list[list[str]] = field(default_factory=list)
 
-
-def _even(item: RawItem, rows: list[list[str]]) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Rows of one width; no cell is lost where they disagree."""
-    widths = Counter(map(len, rows))
-    width, usual = max(widths), len(rows[0])
-    if width > MAX_COLUMNS:
-        raise refused(
-            item, f"a row of {width:,} columns", f"a table may have {MAX_COLUMNS:,}: check the delimiter"
+    def warnings(self) -> tuple[str, ...]:
+        if not self.odd:
+            return ()
+        which = ", ".join(map(str, self.shown)) + (", …" if self.odd > len(self.shown) else "")
+        return (
+            f"{self.odd} of {self.rows} rows have not the {self.usual} columns of the first (rows {which}): "
+            f"read as {self.width} columns",
         )
-    odd = [number for number, row in enumerate(rows, 1) if len(row) != usual]
-    if not odd:
-        return rows, ()
-    shown = ", ".join(map(str, odd[:5])) + (", …" if len(odd) > 5 else "")
-    note = f"{len(odd)} of {len(rows)} rows have not the {usual} columns of the first (rows {shown}): read as {width} columns"
-    return [row + [""] * (width - len(row)) for row in rows], (note,)
 
 
-def _headers(rows: Sequence[Sequence[str]]) -> int:
-    if len(rows) < 2:
+def _rows(item: RawItem, text: str, delimiter: str) -> Iterator[list[str]]:
+    csv.field_size_limit(_FIELD_BYTES)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        yield from (row for row in reader if any(map(str.strip, row)))
+    except csv.Error as error:
+        raise refused(item, f"line {reader.line_num} cannot be read: {error}", "close its quotes") from None
+
+
+def _measured(item: RawItem, rows: Iterable[list[str]]) -> _Shape:
+    """No cell is lost where rows disagree: they are as wide as the widest."""
+    shape = _Shape()
+    for row in rows:
+        shape.rows += 1
+        shape.width, shape.usual = max(shape.width, len(row)), shape.usual or len(row)
+        if len(row) != shape.usual:
+            shape.odd += 1
+            shape.shown += [shape.rows] if len(shape.shown) < 5 else []
+        if len(shape.sample) < _SAMPLE_LINES:
+            shape.sample.append([cell.strip() for cell in row])
+    if not shape.rows:
+        raise no_content(item)
+    if shape.width > MAX_COLUMNS or shape.width * shape.rows > MAX_CELLS:
+        reason = f"a table of {shape.rows:,} rows and {shape.width:,} columns"
+        fix = f"split it: a table may have {MAX_COLUMNS:,} columns and {MAX_CELLS:,} cells; or check the delimiter"
+        raise refused(item, reason, fix)
+    return shape
+
+
+def _headers(shape: _Shape) -> int:
+    if shape.rows < 2:
         return 0
-    values = [_values(row) for row in rows[:_SAMPLE_LINES]]
-    return header_rows(values, len(rows[0])) or int(_unlike(rows))
+    values = [_values(row) for row in shape.sample]
+    return header_rows(values, shape.usual) or int(_unlike(shape.sample))
 
 
 def _values(row: Iterable[str]) -> dict[int, Value]:
@@ -167,6 +187,5 @@ def _values(row: Iterable[str]) -> dict[int, Value]:
 
 def _unlike(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row numbers columns that hold words."""
-    body = rows[1:_SAMPLE_LINES]
-    words = [not any(is_figure(row[c]) for row in body) for c in range(len(rows[0]))]
-    return all(words) and len(set(rows[0])) > 1
+    columns = [[row[at] for row in rows[1:] if at < len(row)] for at in range(len(rows[0]))]
+    return not any(map(is_figure, chain.from_iterable(columns))) and len(set(rows[0])) > 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers.compound import Compound
 from veraz.providers.parsers.doc_file import Paragraph, WordFile
-from veraz.providers.parsers.docx import lost_warnings
+from veraz.providers.parsers.docx import leading_heading, lost_warnings
 from veraz.providers.parsers.file import document, refused
 from veraz.providers.parsers.grid import Cell, lay_out
 from veraz.providers.parsers.scripts import joined
@@ -31,7 +31,13 @@ def read(item: RawItem, file: Compound) -> ParsedDocument:
     if reader.items:
         notes.append(f"the numbers of {reader.items} list item{'s' * (reader.items > 1)} are not kept")
     return document(
-        item, reader.out.outline(), VERSION, title=reader.title, stated={}, warnings=notes, media="doc"
+        item,
+        reader.out.outline(),
+        VERSION,
+        title=reader.title or leading_heading(reader.out),
+        stated={},
+        warnings=notes,
+        media="doc",
     )
 
 

@@ -48,7 +48,7 @@ def read(package: Package, main: str) -> ParsedDocument:
         reader.blocks(body)
         reader.flush()
     stated, title = read_properties(package)
-    title = reader.title or title
+    title = reader.title or title or leading_heading(reader.out)
     return document(
         package.item,
         reader.out.outline(),
@@ -58,6 +58,14 @@ def read(package: Package, main: str) -> ParsedDocument:
         warnings=reader.warnings(),
         media="docx",
     )
+
+
+def leading_heading(out: Writer) -> str:
+    """The heading that a document begins with, where no other is of its level: then it is the title."""
+    first = next(iter(out.headings), None)
+    if first is None or first.start or any(other.level <= first.level for other in out.headings[1:]):
+        return ""
+    return first.title
 
 
 def lost_warnings(lost: Counter[str]) -> tuple[str, ...]:
@@ -124,7 +132,7 @@ class _Reader:
         style = value(node, "pPr/pStyle") or self.styles.default
         line = self.runs.line(node)
         label = self._label(node, style)
-        if self.styles.is_contents(style):
+        if "contents" in self.styles.kinds(style):
             self.lost["contents"] += bool(line.text)
             return
         self._write(line, style, label, node)
@@ -136,22 +144,22 @@ class _Reader:
             self.blocks(box)
 
     def _write(self, line: Line, style: str, label: str | None, node: etree._Element) -> None:
-        text, level = line.text, self._level(node, style)
-        if self.styles.is_code(style) or (line.is_code and label is None):
+        text, level, kinds = line.text, self._level(node, style), self.styles.kinds(style)
+        if "code" in kinds or (line.is_code and label is None):
             self._collect("code", line.verbatim.rstrip())
         elif not text:
             return
-        elif self.styles.is_title(style) and not self.title:
+        elif "title" in kinds and not self.title:
             self._whole("title", text)
         elif level:
             self._heading(level, f"{label} {text}" if label and label != "-" else text)
         elif label is not None:
             self._collect("list", _item(text, label, self._depth(node, style)))
-        elif self.styles.is_caption(style) or (len(text) < 300 and _NAMES_TABLE.match(text)):
+        elif "caption" in kinds or (len(text) < 300 and _NAMES_TABLE.match(text)):
             self.flush()
             self.caption = text
         else:
-            self._whole("quote" if self.styles.is_quote(style) else "paragraph", text)
+            self._whole("quote" if "quote" in kinds else "paragraph", text)
 
     def _whole(self, kind: str, text: str) -> None:
         self.flush()
@@ -199,7 +207,7 @@ class _Reader:
     def _level(self, node: etree._Element, style: str) -> int:
         outline = value(node, "pPr/outlineLvl")
         if outline is not None:
-            return level if (level := whole(outline, 9) + 1) <= 9 else 0
+            return level if 1 <= (level := whole(outline, 9) + 1) <= 9 else 0
         return self.styles.heading_level(style)
 
     def _number(self, node: etree._Element, style: str) -> tuple[str, int] | None:

@@ -11,6 +11,7 @@ import re
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 BUILT_IN = {
     1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
@@ -39,6 +40,7 @@ def shown(value: float, code: str, *, since_1904: bool = False) -> str:
     return _number(value, section)
 
 
+@lru_cache(maxsize=1024)
 def is_date(code: str) -> bool:
     bare = _BRACKET.sub("", _LITERAL.sub("", code.split(";")[0]))
     return "general" not in bare.lower() and bool(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from veraz.providers.parsers.grid import Cell, lay_out
+from veraz.providers.parsers.grid import MAX_CELLS, Cell, lay_out
 from veraz.providers.parsers.writing import Writer
 
 _MAX_HEADERS = 4
@@ -32,6 +32,10 @@ class Area:
     bottom: int
     right: int
 
+    @property
+    def size(self) -> int:
+        return (self.bottom - self.top + 1) * (self.right - self.left + 1)
+
     def holds(self, row: int, column: int) -> bool:
         return self.top <= row <= self.bottom and self.left <= column <= self.right
 
@@ -52,11 +56,21 @@ class Sheet:
 
 def write_sheet(out: Writer, sheet: Sheet) -> int:
     """Writes the tables and lines of a sheet in reading order, below its heading. How many merged cells were kept."""
+    sheet.merged = list(_sound(sheet.merged))
     out.heading(1, sheet.name)
     kept = 0
     for area in _areas(sheet):
         kept += _write_area(out, sheet, area)
     return kept
+
+
+def _sound(merged: Iterable[Area]) -> Iterator[Area]:
+    """Merged cells, without those that claim more places than a table may have, alone or together."""
+    left = MAX_CELLS
+    for area in merged:
+        if 1 < area.size <= left and area.top <= area.bottom and area.left <= area.right:
+            left -= area.size
+            yield area
 
 
 # Finding tables
@@ -74,8 +88,8 @@ def _areas(sheet: Sheet) -> list[Area]:
     filled = {row: set(cells) for row, cells in free.items() if cells}
     for area in sheet.merged:  # a blank place under a merged cell is no gap
         if area.left in free.get(area.top, {}):
-            for row in range(area.top, min(area.bottom, area.top + 200) + 1):
-                filled.setdefault(row, set()).update(range(area.left, min(area.right, area.left + 200) + 1))
+            for row in range(area.top, area.bottom + 1):
+                filled.setdefault(row, set()).update(range(area.left, area.right + 1))
     found = [*stated, *_joined(sheet, _split(sheet, filled))]
     return sorted(found, key=lambda area: (area.top, area.left))
 
@@ -118,7 +132,9 @@ def _joined(sheet: Sheet, areas: Sequence[Area]) -> list[Area]:
     """An area below another, of the same columns and without a header of its own, goes on with its table."""
     found: list[Area] = []
     for area in areas:
-        above = next((a for a in reversed(found) if (a.left, a.right) == (area.left, area.right)), None)
+        near = range(len(found) - 1, max(-1, len(found) - 9), -1)
+        at = next((n for n in near if (found[n].left, found[n].right) == (area.left, area.right)), -1)
+        above = found[at] if at >= 0 else None
         wide = area.right > area.left
         goes_on = above is not None and wide and area.top - above.bottom == 2 and above.bottom > above.top
         if (
@@ -127,7 +143,7 @@ def _joined(sheet: Sheet, areas: Sequence[Area]) -> list[Area]:
             and not _headers(sheet, area)
             and not _is_label(sheet, area, area.top)
         ):
-            found[found.index(above)] = replace(above, bottom=area.bottom)
+            found[at] = replace(above, bottom=area.bottom)
         else:
             found.append(area)
     return found

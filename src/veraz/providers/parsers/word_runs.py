@@ -18,6 +18,7 @@ _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _IMAGE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic"
 _OLD_IMAGE = "{urn:schemas-microsoft-com:vml}imagedata"
+_RUN = f"{W}rPr"
 _BOX = f"{W}txbxContent"
 _INSIDE = frozenset(
     f"{W}{name}"
@@ -192,10 +193,14 @@ class Runs:
 
     def _property(self, run: etree._Element, name: str, style: str = "") -> etree._Element | None:
         """The run's own, else its character style's, else the paragraph style's."""
-        own = run.find(f"{W}rPr/{W}{name}")
-        if own is None:
-            own = self.styles.find(value(run, "rPr/rStyle"), f"rPr/{name}")
-        return own if own is not None or not style else self.styles.find(style, f"rPr/{name}")
+        properties = run.find(_RUN)
+        if properties is not None:
+            own = properties.find(f"{W}{name}")
+            if own is None:
+                own = self.styles.find(value(properties, "rStyle"), f"rPr/{name}")
+            if own is not None:
+                return own
+        return self.styles.find(style, f"rPr/{name}") if style else None
 
     def _hidden(self, run: etree._Element, style: str) -> bool:
         return on(self._property(run, "vanish", style))

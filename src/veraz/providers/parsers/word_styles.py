@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from lxml import etree
 
@@ -28,6 +29,8 @@ _CAPTION = re.compile(
 _CONTENTS = re.compile(
     r"(?:toc|verzeichnis|table of figures|inhaltsverzeichnis|tdc|tdm|sommario)\s*\d?", re.I
 )
+_WHOLE = {"title": _TITLE, "contents": _CONTENTS}
+_PART = {"code": _CODE, "quote": _QUOTE, "caption": _CAPTION}
 _MONOSPACE = re.compile(
     r"courier|consolas|mono\b|monospace|menlo|lucida console|source code|inconsolata|fixedsys", re.I
 )
@@ -39,9 +42,14 @@ def on(node: etree._Element | None) -> bool:
     return node is not None and node.get(VAL, "1") not in ("0", "false", "off", "none")
 
 
+@cache
+def _full(path: str) -> str:
+    return "/".join(f"{W}{name}" for name in path.split("/"))
+
+
 def value(parent: etree._Element | None, path: str) -> str | None:
     """The `w:val` of the child at `path`, in names without prefix."""
-    node = parent.find("/".join(f"{W}{name}" for name in path.split("/"))) if parent is not None else None
+    node = parent.find(_full(path)) if parent is not None else None
     return node.get(VAL) if node is not None else None
 
 
@@ -56,6 +64,9 @@ class Styles:
     def __init__(self, root: etree._Element | None) -> None:
         nodes = root.iterfind(f"{W}style") if root is not None else iter(())
         self._by_id: dict[str, etree._Element] = {}
+        self._found: dict[tuple[str, str], etree._Element | None] = {}
+        self._kinds: dict[str, frozenset[str]] = {}
+        self._levels: dict[str, int] = {}
         self.default = ""
         for node in nodes:
             self._by_id[node.get(f"{W}styleId", "")] = node
@@ -75,39 +86,38 @@ class Styles:
 
     def find(self, style: str | None, path: str) -> etree._Element | None:
         """The nearest definition of a property, such as "rPr/vanish"."""
-        full = "/".join(f"{W}{name}" for name in path.split("/"))
-        return next((f for node in self.chain(style) if (f := node.find(full)) is not None), None)
+        if not style:
+            return None
+        if (style, path) not in self._found:
+            nodes = (node.find(_full(path)) for node in self.chain(style))
+            self._found[style, path] = next((node for node in nodes if node is not None), None)
+        return self._found[style, path]
 
-    def heading_level(self, style: str | None) -> int:
+    def heading_level(self, style: str) -> int:
         """1 to 9; 0: no heading."""
+        if style not in self._levels:
+            self._levels[style] = self._level(style)
+        return self._levels[style]
+
+    def _level(self, style: str) -> int:
         for node in self.chain(style):
             for name in (value(node, "name") or "", node.get(f"{W}styleId", "")):
                 if found := _HEADING.match(name):
                     return int(found[1])
-            outline = value(node, "pPr/outlineLvl")
-            if outline is not None:
-                return level if (level := whole(outline, 9) + 1) <= 9 else 0
-        if (style or "") not in self._by_id and (found := _HEADING.match(style or "")):
-            return int(found[1])
-        return 0
+            if (outline := value(node, "pPr/outlineLvl")) is not None:
+                return level if 1 <= (level := whole(outline, 9) + 1) <= 9 else 0
+        undefined = _HEADING.match(style) if style not in self._by_id else None
+        return int(undefined[1]) if undefined else 0
 
-    def is_title(self, style: str | None) -> bool:
-        return bool(_TITLE.fullmatch(self.name(style)))
-
-    def is_code(self, style: str | None) -> bool:
-        return self._named(_CODE, style)
-
-    def is_quote(self, style: str | None) -> bool:
-        return self._named(_QUOTE, style)
-
-    def is_caption(self, style: str | None) -> bool:
-        return self._named(_CAPTION, style)
-
-    def is_contents(self, style: str | None) -> bool:
-        return bool(_CONTENTS.fullmatch(self.name(style).strip()))
-
-    def _named(self, pattern: re.Pattern[str], style: str | None) -> bool:
-        return any(pattern.search(value(node, "name") or "") for node in self.chain(style))
+    def kinds(self, style: str) -> frozenset[str]:
+        """What paragraphs of a style are, of "title", "contents", "code", "quote" and "caption"."""
+        if style not in self._kinds:
+            own = self.name(style).strip()
+            names = [value(node, "name") or "" for node in self.chain(style)]
+            found = {kind for kind, pattern in _WHOLE.items() if pattern.fullmatch(own)}
+            found |= {kind for kind, pattern in _PART.items() if any(map(pattern.search, names))}
+            self._kinds[style] = frozenset(found)
+        return self._kinds[style]
 
     def first_row(self, style: str | None) -> bool:
         """Whether a table style sets its first row apart."""

@@ -28,6 +28,9 @@ VERSION = "xlsx/1"
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_CODE = 255
+"""The longest format code that a workbook may hold."""
+_TEXT, _VALUE = f"{S}t", f"{S}v"
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 
 
@@ -95,7 +98,7 @@ class _Workbook:
         for node in root.iterfind(f"{S}cellXfs/{S}xf"):
             number, font = node.get("numFmtId", "0"), whole(node.get("fontId"))
             code = codes.get(number) or BUILT_IN.get(whole(number), "")
-            found.append(_Format(code, 0 <= font < len(fonts) and fonts[font]))
+            found.append(_Format(code[:_CODE], 0 <= font < len(fonts) and fonts[font]))
         return found
 
     def _sheets(self) -> Iterator[Sheet]:
@@ -191,7 +194,7 @@ class _Workbook:
             self.left = -1
 
     def _value(self, cell: etree._Element) -> Value | None:
-        kind, written = cell.get("t", "n"), cell.findtext(f"{S}v") or ""
+        kind, written = cell.get("t", "n"), cell.findtext(_VALUE) or ""
         style = whole(cell.get("s"))
         form = self.formats[style] if 0 <= style < len(self.formats) else _Format()
         text, figure = written, False
@@ -221,7 +224,12 @@ class _Workbook:
 
 def _rich(node: etree._Element) -> str:
     """A string with its parts, raised and lowered ones kept apart; without the phonetic reading."""
-    parts: list[tuple[str, Script]] = [(node.findtext(f"{S}t") or "", "")]
+    parts: list[tuple[str, Script]] = [(node.findtext(_TEXT) or "", "")]
+    plain = len(node) == 1 and node[0].tag == _TEXT and "_x" not in parts[0][0]
+    return parts[0][0] if plain else _rich_runs(node, parts)
+
+
+def _rich_runs(node: etree._Element, parts: list[tuple[str, Script]]) -> str:
     for run in node.iterfind(f"{S}r"):
         align = run.find(f"{S}rPr/{S}vertAlign")
         form = align.get("val", "") if align is not None else ""
