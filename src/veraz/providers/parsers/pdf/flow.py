@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Literal
 
@@ -300,7 +300,9 @@ def find_headings(parts: Sequence[Part], usual: Usual, bookmarks: Bookmarks) -> 
             marked.append(block)
         elif _looks_like_heading(block, usual) or id(block) in counted:
             styled.append(block)
-    styled = _without_contents(parts, styled, marked)
+    contents = _contents(parts, [*marked, *styled])
+    marked = [block for block in marked if id(block) not in contents]
+    styled = [block for block in styled if id(block) not in contents]
     below = _sizes(marked) if len(marked) >= 3 else {}
     ranks = {style: rank for rank, style in enumerate(sorted({_style(block) for block in styled}))}
     firsts: dict[int, int] = {}
@@ -330,19 +332,24 @@ def _may_be_heading(block: Block) -> bool:
     return len(block.text) <= _MAX_HEADING and any(map(str.isalpha, block.text))
 
 
-def _without_contents(parts: Sequence[Part], styled: Sequence[Block], marked: Sequence[Block]) -> list[Block]:
-    """The headings without those that are lines of a table of contents: followed by another, and said again further on."""
-    named = {id(block) for block in (*styled, *marked)}
+_CONTENTS = 5  # headings without a word between them
+_FIRST_PAGES = 8
+
+
+def _contents(parts: Sequence[Part], headings: Sequence[Block]) -> set[int]:
+    """The headings that are lines of a table of contents, though bookmarks may point at it: a run of them on one of the first
+    pages, most of which are said again further on."""
+    named = {id(block) for block in headings}
     last = {
-        letters(part.text): n for n, part in enumerate(parts) if id(part) in named and isinstance(part, Block)
+        letters(part.text): n for n, part in enumerate(parts) if isinstance(part, Block) and id(part) in named
     }
-    kept = []
-    for n, part in enumerate(parts):
-        if id(part) in named and isinstance(part, Block) and not part.level:
-            following = n + 1 < len(parts) and id(parts[n + 1]) in named
-            if not (following and last[letters(part.text)] > n + 1):
-                kept.append(part)
-    return kept
+    found: set[int] = set()
+    for is_named, group in groupby(enumerate(parts), lambda each: id(each[1]) in named):
+        run = [(n, part) for n, part in group if isinstance(part, Block)]
+        if is_named and len(run) >= _CONTENTS and run[0][1].first.page <= _FIRST_PAGES:
+            again = [id(part) for _, part in run if last[letters(part.text)] > run[-1][0]]
+            found.update(again if 2 * len(again) >= len(run) else ())
+    return found
 
 
 _TITLED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){1,4})\.?\s+[^\W\d_].*[^\W_]\)?")

@@ -107,7 +107,7 @@ def _is_safe(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bo
         return False
     cells = [part.text for row in full for part in row.parts[1:]]
     figures = sum(bool(_FIGURES.search(text)) for text in cells)
-    if len(columns) == 2 and _is_contents(full):
+    if len(columns) < 4 and _is_contents(full):
         return False
     short = median(len(part.text) for row in full for part in row.parts) <= _SHORT
     if len(columns) == 2:
@@ -117,10 +117,9 @@ def _is_safe(rows: Sequence[_Row], columns: Sequence[tuple[float, float]]) -> bo
 
 def _is_contents(rows: Sequence[_Row]) -> bool:
     """Numbered titles with pages that go up: a table of contents."""
-    pages = [row.parts[1].text for row in rows]
-    numbered = all(
-        row.parts[0].text[:1].isdigit() and any(map(str.isalpha, row.parts[0].text)) for row in rows
-    )
+    pages = [row.parts[-1].text for row in rows]
+    titles = [" ".join(part.text for part in row.parts[:-1]) for row in rows]
+    numbered = all(title[0].isdigit() and any(map(str.isalpha, title)) for title in titles)
     return numbered and all(page.isdecimal() for page in pages) and pages == sorted(pages, key=int)
 
 
