@@ -18,7 +18,7 @@ from veraz.engine import AsyncVeraz
 from veraz.ingest.pipeline import WINDOW_CHUNKS
 
 SQL = """
-select distinct on (content_hash) ord, token_count, concat_ws(E'\\n\\n', nullif(header, ''), display)
+select distinct on (content_hash) ord, token_count, concat_ws(E'\\n\\n', nullif(header, ''), coalesce(embedded, display))
   from veraz.chunk where tenant_id = %s order by content_hash
 """
 

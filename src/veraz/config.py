@@ -54,12 +54,25 @@ class EmbedderConfig(_Section, frozen=True):
 
 
 class IngestConfig(_Section, frozen=True):
-    """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included."""
+    """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `chunker`: how
+    documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
+    embedded with their contextual header. `workers` processes
+    parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
+    false they are parsed in the calling process, without limits."""
 
     chunk_tokens: int = 512
+    chunker: str = "structure"
+    header: bool = True
+    isolated: bool = True
+    workers: int = 0
+    parse_seconds: float = 30.0
+    parse_memory_mb: int = 1024
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")
+        self._at_least(0, "workers")
+        self._at_least(1, "parse_seconds")
+        self._at_least(64, "parse_memory_mb")
 
 
 class SearchConfig(_Section, frozen=True):

@@ -44,8 +44,9 @@ from veraz.identity.pipeline import remove_tenant as erase_tenant
 from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
-from veraz.ingest.chunk import CHUNKER
-from veraz.ingest.pipeline import Ingest, Progress
+from veraz.ingest.chunkers import stated_chunker
+from veraz.ingest.listing import list_items
+from veraz.ingest.pipeline import Chunking, Ingest, Progress, Prune
 from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
@@ -64,7 +65,9 @@ from veraz.ops.show import show_document
 from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
-from veraz.providers.ports import Embedder, KeySet, LanguageDetector
+from veraz.providers.parsers.pool import ParserPool, ParsersHere
+from veraz.providers.parsers.worker import Limits
+from veraz.providers.ports import DocumentParser, Embedder, KeySet, LanguageDetector
 from veraz.query.clean import check_filters, clean_question
 from veraz.query.route import route
 from veraz.schema.apply import (
@@ -116,6 +119,7 @@ class AsyncVeraz:
         self._model_progress = model_progress
         self._embedder = embedder
         self._detector: LanguageDetector | None = None
+        self._parsers: DocumentParser | None = None
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
@@ -155,6 +159,8 @@ class AsyncVeraz:
         return veraz
 
     async def close(self) -> None:
+        if self._parsers is not None:
+            await self._parsers.close()
         await self._database.close()
 
     async def __aenter__(self) -> AsyncVeraz:
@@ -365,17 +371,33 @@ class AsyncVeraz:
         readable_until: datetime | None = None,
         revised_at: date | None = None,
         supersedes: str | None = None,
+        chunker: str | None = None,
+        exclude: Sequence[str] = (),
+        prune: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
         stdin: BinaryIO | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
-        settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
+
+        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
+        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
+        more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
+        """
+        settings = SourceSettings(source, name, license, jurisdiction, authority, base_url, chunker)
         check_source(settings)
+        if chunker is not None:
+            stated_chunker(chunker)
         require_storable("supersedes", supersedes, lang)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
         overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
-        items = discovery.discover(_listed(paths), stdin=stdin)
-        return await self._ingest(await self.identity(), items, settings, overrides, progress)
+        named = _listed(paths)
+        pruned = await asyncio.to_thread(_prune, named, exclude, confirmed) if prune else None
+        items = discovery.discover(named, stdin=stdin, exclude=exclude)
+        return await self._ingest(
+            await self.identity(), items, settings, overrides, progress, prune=pruned, dry_run=dry_run
+        )
 
     async def _ingest(
         self,
@@ -384,6 +406,9 @@ class AsyncVeraz:
         settings: SourceSettings,
         overrides: Overrides,
         progress: Progress | None,
+        *,
+        prune: Prune | None = None,
+        dry_run: bool = False,
     ) -> IngestReport:
         space = await self.space()
         run = Ingest(
@@ -393,11 +418,14 @@ class AsyncVeraz:
             space.space_id,
             source=settings,
             overrides=overrides,
+            parsers=self._open_parsers(),
             detector=self._open_detector(),
-            chunk_tokens=self.config.ingest.chunk_tokens,
+            chunking=self._chunking(),
             progress=progress,
         )
-        report = await run.run(items)
+        if dry_run:
+            return await run.preview(items, prune)
+        report = await run.run(items, prune)
         if report.chunks >= BULK_CHUNKS:
             await self._analyze()
         return report
@@ -751,7 +779,8 @@ class AsyncVeraz:
             lang=result.lang,
             space=(await self.space()).spec.name if run.arms.get("semantic") else "",
             hits=result.hits,
-            texts=texts,
+            texts={key: found.text for key, found in texts.items()},
+            pages={key: found.page_starts for key, found in texts.items()},
             words=weights,
             vector=run.vector,
             dense_pool=tuple(c.score for c in run.arms.get("semantic", ())),
@@ -875,7 +904,7 @@ class AsyncVeraz:
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
-            "chunker": CHUNKER,
+            "chunker": stated_chunker(self.config.ingest.chunker).version,
             "space": space.spec.name,
             "fingerprint": space.spec.fingerprint,
             "source": source,
@@ -975,10 +1004,30 @@ class AsyncVeraz:
             )
         return self._embedder
 
+    def _chunking(self) -> Chunking:
+        settings = self.config.ingest
+        return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
+
+    def _open_parsers(self) -> DocumentParser:
+        if self._parsers is None:
+            settings = self.config.ingest
+            limits = Limits(settings.parse_seconds, settings.parse_memory_mb << 20)
+            self._parsers = ParserPool(settings.workers, limits) if settings.isolated else ParsersHere()
+        return self._parsers
+
     def _open_detector(self) -> LanguageDetector:
         if self._detector is None:
             self._detector = LocalDetector()
         return self._detector
+
+
+def _prune(paths: Sequence[str], exclude: Sequence[str], confirmed: bool) -> Prune:
+    if "-" in paths:
+        raise UsageError(
+            "standard input and prune", fix="give paths: what is gone cannot be told from one document"
+        )
+    items = discovery.discover(paths, exclude=exclude, names_only=True)
+    return Prune(list_items(items), confirmed)
 
 
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:

@@ -166,10 +166,20 @@ class Veraz:
         readable_until: datetime | None = None,
         revised_at: date | None = None,
         supersedes: str | None = None,
+        chunker: str | None = None,
+        exclude: Sequence[str] = (),
+        prune: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
         stdin: BinaryIO | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
+
+        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
+        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
+        more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
+        """
         return self._portal.run(
             self._engine.ingest(
                 paths,
@@ -187,6 +197,11 @@ class Veraz:
                 readable_until=readable_until,
                 revised_at=revised_at,
                 supersedes=supersedes,
+                chunker=chunker,
+                exclude=exclude,
+                prune=prune,
+                confirmed=confirmed,
+                dry_run=dry_run,
                 stdin=stdin,
                 progress=progress,
             )

@@ -60,8 +60,8 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_taken_is_named_with_its_fix(tmp_path: Path) -> None:
-    write(tmp_path / "a.pdf", b"%PDF")
-    write(tmp_path / "t.csv")
+    write(tmp_path / "a.bin", b"\x00\x01")
+    write(tmp_path / "t.parquet")
     write(tmp_path / "ok.txt")
     (tmp_path / "empty").mkdir()
     items, errors = found(tmp_path / "missing.md", tmp_path / "*.zip", tmp_path / "empty", tmp_path)
@@ -70,8 +70,8 @@ def test_what_cannot_be_taken_is_named_with_its_fix(tmp_path: Path) -> None:
     assert reasons["missing.md"][0] == "no such file or folder"
     assert reasons["*.zip"][0] == "nothing matches"
     assert reasons["empty"][0] == "no files in this folder"
-    assert reasons["a.pdf"][0] == "files of type .pdf are not read"
-    assert ".jsonl" in reasons["t.csv"][1]
+    assert reasons["a.bin"][0] == "files of type .bin are not read"
+    assert ".jsonl" in reasons["t.parquet"][1]
     assert all(e.fix and e.exit_code == 4 for e in errors)
 
 

@@ -32,7 +32,7 @@ def test_headings_make_a_tree() -> None:
     assert [s.parent for s in doc.sections] == [None, 0, 1, 2, 1, 0]
     assert [s.level for s in doc.sections] == [0, 1, 2, 4, 2, 1]
     assert doc.title == "A"
-    assert doc.parser == "markdown/1"
+    assert doc.parser == "markdown/2"
     assert doc.blocks[0].section == 0
     assert doc.blocks[1].section == 2
 

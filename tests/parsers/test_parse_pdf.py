@@ -8,7 +8,7 @@ import pytest
 from tests.support.pdf import Page, build
 
 from veraz.errors import ItemError
-from veraz.ingest.chunk import page_of
+from veraz.ingest.chunkers.structure import page_of
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 

@@ -21,7 +21,7 @@ from psycopg import sql
 
 from tests.db.server_fixture import test_home
 from tests.support.hashing import HashingEmbedder
-from veraz.config import Config, DatabaseConfig
+from veraz.config import Config, DatabaseConfig, IngestConfig
 from veraz.engine import AsyncVeraz
 from veraz.providers.ports import Embedder
 
@@ -35,6 +35,7 @@ Fill = Callable[[str], Awaitable[None]]
 
 def config(url: str, **changes: Any) -> Config:
     """A configuration that touches nothing outside the tests' own folder."""
+    changes.setdefault("ingest", IngestConfig(isolated=False))
     return Config(home=str(test_home()), database=DatabaseConfig(url=url), **changes)
 
 

@@ -3,6 +3,7 @@ hold. Orchestration only."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -26,13 +27,14 @@ CERTAIN_MARGIN = 0.15
 class Evidence:
     """What was retrieved for a question, in which embedding space (none: words alone). `words` are its content words with their
     idf; `tops` are chunk ids as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every
-    hit's revision."""
+    hit's revision, `pages` where its pages begin."""
 
     question: str
     lang: str
     space: str
     hits: tuple[Hit, ...]
     texts: Mapping[RevisionKey, str]
+    pages: Mapping[RevisionKey, tuple[int, ...]]
     words: Mapping[str, float]
     vector: Vectors | None
     dense_pool: tuple[float, ...]
@@ -104,6 +106,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
         return _refusal(reason, probability, measured, checked.dropped)
     disputes, citations = conflict.disagreements(chosen, terms=evidence.words)
     claims, citations, disputes = _renumber(checked.claims, citations, disputes)
+    citations = tuple(_on_its_page(citation, evidence.pages) for citation in citations)
     text = _text(claims, citations, disputes, evidence.lang)
     return Draft(
         outcome="conflicting" if disputes else "answered",
@@ -117,6 +120,12 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
         sufficiency=probability,
         signals=measured,
     )
+
+
+def _on_its_page(citation: Citation, pages: Mapping[RevisionKey, tuple[int, ...]]) -> Citation:
+    """A chunk may go over several pages: a quotation stands on the one where it begins."""
+    starts = pages.get((citation.source, citation.external_id, citation.revision), ())
+    return replace(citation, page=bisect_right(starts, citation.start) or None)
 
 
 async def _question_vector(evidence: Evidence, embedder: Embedder) -> Vectors | None:

@@ -115,7 +115,7 @@ def shortlist(
     """The candidates worth embedding: those that hold most of the question's terms in the best chunks, at
     most 48."""
     weighted = _terms(question, terms, lang)
-    pool = candidates(hits, texts)
+    pool = candidates(hits, texts, stems(question, lang))
     if len(pool) <= _EMBED_AT_MOST:
         return pool
     mix = Mix()

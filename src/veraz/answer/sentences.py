@@ -9,10 +9,10 @@ names of its columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from veraz.answer.tables import header_above, is_header, is_row, is_separator, named_cells
+from veraz.answer.tables import Tables, is_row
 from veraz.answer.words import words
 from veraz.nouns.corpus import Span
 from veraz.nouns.evidence import DocumentRef, Hit
@@ -84,15 +84,22 @@ def revision_key(document: DocumentRef) -> RevisionKey:
     return document.source, document.external_id, document.revision
 
 
-def candidates(hits: Sequence[Hit], texts: Mapping[RevisionKey, str]) -> list[Candidate]:
+def candidates(
+    hits: Sequence[Hit], texts: Mapping[RevisionKey, str], asked: Collection[str] = ()
+) -> list[Candidate]:
     """Quotable sentences of all hits, in the order of the hits; a span that two hits share appears once.
 
-    `texts` holds the stored text of each hit's revision; hits without one are skipped.
+    `texts` holds the stored text of each hit's revision; hits without one are skipped. `asked` are stems of the question, which
+    choose among the columns of a row.
     """
+    tables = {key: Tables(text) for key, text in texts.items()}
     seen: set[tuple[RevisionKey, int, int]] = set()
     found: list[Candidate] = []
     for hit in hits:
-        for candidate in _of_hit(hit, texts.get(revision_key(hit.document), "")):
+        key = revision_key(hit.document)
+        if key not in texts:
+            continue
+        for candidate in _of_hit(hit, texts[key], tables[key], asked):
             place = (candidate.key, candidate.start, candidate.end)
             if place not in seen:
                 seen.add(place)
@@ -100,27 +107,44 @@ def candidates(hits: Sequence[Hit], texts: Mapping[RevisionKey, str]) -> list[Ca
     return found
 
 
-def _of_hit(hit: Hit, text: str) -> Iterator[Candidate]:
+def _of_hit(hit: Hit, text: str, tables: Tables, asked: Collection[str]) -> Iterator[Candidate]:
     position = 0
     for span in hit.spans:
         sentences = _sentences(text, span, hit.document.lang)
         for at in range(len(sentences)):
-            candidate = _candidate(hit, text, sentences, at, position)
+            if is_row(_line_with(text, sentences[at])):
+                candidate = _row(hit, tables, text, sentences[at], position, asked)
+            else:
+                candidate = _candidate(hit, text, sentences, at, position)
             if candidate:
                 position += 1
                 yield candidate
 
 
 def _sentences(text: str, span: Span, lang: str) -> list[Span]:
-    inner = sentence_spans(text[span.start : span.end], lang)
-    return [Span(s.start + span.start, s.end + span.start) for s in inner]
+    """Sentences of a span; a row of a table is one, whatever full stops its cells hold."""
+    found: list[Span] = []
+    for inner in sentence_spans(text[span.start : span.end], lang):
+        start, end = inner.start + span.start, inner.end + span.start
+        if found and _in_one_row(text, found[-1], start):
+            start = found.pop().start
+        found.append(Span(start, end))
+    return found
+
+
+def _in_one_row(text: str, before: Span, start: int) -> bool:
+    return "\n" not in text[before.start : start] and _line_with(text, before).lstrip().startswith("|")
+
+
+def _line_with(text: str, span: Span) -> str:
+    """The sentence with what its line holds before it, where that is a row of a table; else the sentence."""
+    left = text.rfind("\n", 0, span.start) + 1
+    begins = text[left : span.start].lstrip().startswith("|")
+    return text[left if begins else span.start : span.end]
 
 
 def _candidate(hit: Hit, text: str, sentences: Sequence[Span], at: int, position: int) -> Candidate | None:
     whole = sentences[at]
-    line = text[whole.start : whole.end]
-    if is_row(line):
-        return _row(hit, text, whole, position)
     span, penalty = without_marker(text, whole), 0.0
     quote = text[span.start : span.end]
     if _useless(quote, hit):
@@ -137,12 +161,17 @@ def _candidate(hit: Hit, text: str, sentences: Sequence[Span], at: int, position
     return Candidate(hit, span.start, span.end, quote, _one_line(quote), position, penalty)
 
 
-def _row(hit: Hit, text: str, span: Span, position: int) -> Candidate | None:
-    quote = text[span.start : span.end]
-    if is_separator(quote) or is_header(text, span.end) or len(words(quote)) < 2:
+def _row(
+    hit: Hit, tables: Tables, text: str, span: Span, position: int, asked: Collection[str]
+) -> Candidate | None:
+    """A row, or what a chunk holds of a long one; neither a header nor the name of a group."""
+    quote, place = text[span.start : span.end], tables.at(span.start)
+    if place is None or place.at is None or len(words(quote)) < 2:
         return None
-    shown = named_cells(header_above(text, span.start), quote)
-    return Candidate(hit, span.start, span.end, quote, _one_line(shown), position)
+    if place.table.is_group(place.at) and len(words(quote)) < _MIN_WORDS:
+        return None
+    shown = place.read(span.start, span.end, asked)
+    return Candidate(hit, span.start, span.end, quote, _one_line(shown), position) if shown else None
 
 
 def _useless(quote: str, hit: Hit) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from veraz.answer.sentences import RevisionKey
@@ -19,12 +20,23 @@ async def word_weights(connection: Connection, words: Sequence[str], analyser: s
     return {word: float(idf) for word, idf in await cursor.fetchall() if idf > 0}
 
 
-async def revision_texts(connection: Connection, revision_ids: Sequence[UUID]) -> dict[RevisionKey, str]:
+@dataclass(frozen=True, slots=True)
+class RevisionText:
+    """`page_starts`: where each page begins in `text`; empty for a text without pages."""
+
+    text: str
+    page_starts: tuple[int, ...]
+
+
+async def revision_texts(
+    connection: Connection, revision_ids: Sequence[UUID]
+) -> dict[RevisionKey, RevisionText]:
     cursor = await connection.execute(
         statement("answer", "revision_texts"), {"revision_ids": list(revision_ids)}
     )
     return {
-        (source, external_id, number): text for source, external_id, number, text in await cursor.fetchall()
+        (source, external_id, number): RevisionText(text, tuple(pages))
+        for source, external_id, number, text, pages in await cursor.fetchall()
     }
 
 

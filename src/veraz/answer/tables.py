@@ -1,59 +1,128 @@
-"""The header of a pipe table above one of its rows, found in the revision's text."""
+"""Rows of tables as quotations: where a row stands in its table, and how it is read outside of it."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-_SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
-_BAR = re.compile(r"(?<!\\)\|")
-_MOST_ROWS = 2_000  # how far up a header is looked for
+from veraz.answer.words import stems
+from veraz.text.tables import Table, bars, read_table
 
 
 def is_row(line: str) -> bool:
-    return len(_BAR.findall(line)) >= 2 or line.lstrip().startswith("|")
+    return line.lstrip().startswith("|") or len(bars(line, 0, len(line))) >= 2
 
 
-def is_separator(line: str) -> bool:
-    return "-" in line and _SEPARATOR.fullmatch(line) is not None
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of a table in a text; `at` counts rows below the header, None for the header and its line of dashes."""
+
+    table: Table
+    at: int | None
+
+    @property
+    def label(self) -> list[str]:
+        """What the row is about: the names of its group, and its leading cells under their names."""
+        return [*self._groups, *self._said(range(self.table.stub))]
+
+    def read(self, start: int, end: int, asked: Collection[str] = ()) -> str:
+        """The row, or the part of it at text[start:end], as a reader sees it outside its table: "eGFR: 30 to 44; Dose: 1000 mg".
+
+        Columns that rival one which `asked`, stems of a question, name better ("Adult dose", asked for the child's) are left out.
+        """
+        if self.at is None:
+            return ""
+        inside = [
+            column
+            for column, cell in enumerate(self.table.rows[self.at].cells)
+            if column >= self.table.stub and cell.start < min(end, cell.end) and start < cell.end
+        ]
+        kept = _without_rivals(self.table.names, inside, frozenset(asked))
+        return "; ".join([*self.label, *self._said(kept, start, end)])
+
+    def passage(self) -> str:
+        """Everything that the row says: header rows, the rows that name its group, the row."""
+        table, at = self.table, self.at
+        if at is None:
+            return ""
+        rows = [*table.header, *(table.rows[up] for up in table.label_rows(at)), table.rows[at]]
+        return "\n".join(table.text[row.start : row.end] for row in rows)
+
+    def left_out(self, claim: str) -> str | None:
+        """The cells that a claim leaves out which is made of the row's label and of named cells of it, and of nothing else.
+
+        None for any other claim."""
+        if self.at is None:
+            return None
+        columns = range(self.table.stub, self.table.width)
+        said = {column: part for column in columns for part in self._said([column])}
+        repeated = [column for column in said if said[column] in claim.split("; ") or said[column] == claim]
+        made = "; ".join([*self.label, *(said[column] for column in repeated)])
+        row = self.table.rows[self.at]
+        missing = (self.table.cell(row, column) for column in said if column not in repeated)
+        return "; ".join(missing) if made == claim and repeated else None
+
+    @property
+    def _groups(self) -> list[str]:
+        if self.at is None:
+            return []
+        rows = (self.table.rows[up] for up in self.table.label_rows(self.at))
+        return [_one_line(self.table.cell(row, 0)) for row in rows]
+
+    def _said(self, columns: Iterable[int], start: int = 0, end: int | None = None) -> list[str]:
+        if self.at is None:
+            return []
+        row, text, parts = self.table.rows[self.at], self.table.text, []
+        for column in columns:
+            if column >= len(row.cells):
+                break
+            cell = row.cells[column]
+            words = _one_line(text[max(start, cell.start) : cell.end if end is None else min(end, cell.end)])
+            name = self.table.names[column]
+            if words:
+                parts.append(f"{name}: {words}" if name else words)
+        return parts
 
 
-def cells(line: str) -> list[str]:
-    inner = line.strip()
-    inner = inner[1:] if inner.startswith("|") else inner
-    inner = inner[:-1] if inner.endswith("|") else inner
-    return [cell.strip() for cell in _BAR.split(inner)]
+class Tables:
+    """The tables of one text, each read once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: list[tuple[int, int, Table]] = []
+
+    def at(self, start: int) -> Place | None:
+        """The row that the character at `start` belongs to; None outside of tables."""
+        left, right = _line(self._text, start)
+        if not is_row(self._text[left:right]):
+            return None
+        table = self._table(left, right)
+        return Place(table, table.row_at(right - len(self._text[left:right].lstrip())))
+
+    def _table(self, left: int, right: int) -> Table:
+        for start, end, table in self._known:
+            if start <= left < end:
+                return table
+        text, start, end = self._text, left, right
+        while start > 0 and is_row(text[slice(*_line(text, start - 1))]):
+            start = _line(text, start - 1)[0]
+        while end + 1 < len(text) and is_row(text[slice(*_line(text, end + 1))]):
+            end = _line(text, end + 1)[1]
+        table = read_table(text, start, end)
+        self._known.append((start, end, table))
+        return table
 
 
-def header_above(text: str, start: int) -> str | None:
-    """The header line of the table whose row begins at `start`; None when the row is the header or has
-    none."""
-    above: list[str] = []
-    for line in reversed(text[: _line_start(text, start)].splitlines()[-_MOST_ROWS:]):
-        if not is_row(line):
-            break
-        above.append(line)
-    for at, line in enumerate(above):
-        if is_separator(line):
-            return above[at + 1] if at + 1 < len(above) else None
-    return None
+def _without_rivals(names: Sequence[str], columns: Sequence[int], asked: frozenset[str]) -> list[int]:
+    held = {column: stems(names[column]) & asked for column in columns}
+    return [c for c in columns if not held[c] or not any(held[c] < other for other in held.values())]
 
 
-def is_header(text: str, end: int) -> bool:
-    """Whether the row that ends at `end` stands right above a separator line."""
-    following = text[end:].lstrip("\r\n").split("\n", 1)[0]
-    return is_separator(following) and "|" in following
+def _line(text: str, at: int) -> tuple[int, int]:
+    """The bounds of the line that holds `at`, without its line break."""
+    end = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end
 
 
-def named_cells(header: str | None, row: str) -> str:
-    """A row as a reader sees it outside its table: "eGFR: 30 to 44; Dose: 1000 mg"."""
-    names = cells(header) if header else []
-    shown = [
-        f"{names[at]}: {cell}" if at < len(names) and names[at] else cell
-        for at, cell in enumerate(cells(row))
-        if cell
-    ]
-    return "; ".join(shown)
-
-
-def _line_start(text: str, at: int) -> int:
-    return text.rfind("\n", 0, at) + 1
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("\\|", "|").split())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from veraz.answer.quantities import Quantity, numbers, quantities
 from veraz.answer.sentences import RevisionKey
 from veraz.answer.subjects import negations, populations
-from veraz.answer.tables import header_above, is_row
+from veraz.answer.tables import Place, Tables, is_row
 from veraz.answer.words import stems
 from veraz.nouns.answer import Citation, Claim, Dropped
 from veraz.text.sentences import sentence_spans
@@ -61,10 +61,12 @@ def objection(claim: Claim, known: Mapping[int, Citation], texts: Mapping[Revisi
     for citation in cited:
         if wrong := _misquoted(citation, texts):
             return wrong
-    passage = "\n".join(_passage(citation, texts) for citation in cited)
-    return (
-        _false_quotation(claim.text, passage) or _added(claim.text, passage) or _turned(claim.text, passage)
-    )
+    rows = [_row(citation, texts) for citation in cited]
+    passage = "\n".join(row.passage() if row else c.quote for c, row in zip(cited, rows, strict=True))
+    wrong = _false_quotation(claim.text, passage) or _added(claim.text, passage)
+    if wrong or any(row and _repeats(claim.text, row) for row in rows):
+        return wrong
+    return _turned(claim.text, passage)
 
 
 def claims_from_text(raw: str, lang: str = "en") -> tuple[Claim, ...]:
@@ -92,10 +94,18 @@ def _misquoted(citation: Citation, texts: Mapping[RevisionKey, str]) -> str | No
     return None
 
 
-def _passage(citation: Citation, texts: Mapping[RevisionKey, str]) -> str:
-    """The quoted text; a table row with the header that names its cells."""
-    header = header_above(texts[_key(citation)], citation.start) if is_row(citation.quote) else None
-    return f"{header}\n{citation.quote}" if header else citation.quote
+def _row(citation: Citation, texts: Mapping[RevisionKey, str]) -> Place | None:
+    """The row of a table that a quotation is, or is a part of."""
+    text = texts[_key(citation)]
+    line = text[text.rfind("\n", 0, citation.start) + 1 : citation.end]
+    place = Tables(text).at(citation.start) if is_row(citation.quote) or line.startswith("|") else None
+    return place if place and place.at is not None else None
+
+
+def _repeats(claim: str, row: Place) -> bool:
+    """Whether a claim is nothing but named cells of a row, and what it leaves out is no group of people."""
+    left_out = row.left_out(claim)
+    return left_out is not None and not populations(left_out)
 
 
 def _false_quotation(text: str, passage: str) -> str | None:

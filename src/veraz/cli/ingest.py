@@ -18,7 +18,7 @@ from veraz.cli.options import AUTHORITY, DATE, LIST, WORDS, access_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import Bars, open_bars
 from veraz.cli.render.console import console, counted, duration
-from veraz.cli.render.ingest import progress_detail, show_failures, show_report
+from veraz.cli.render.ingest import progress_detail, show_changes, show_failures, show_report
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 
@@ -34,6 +34,7 @@ STARTING = "reading and embedding"
     "ingest",
     example="veraz ingest docs/ --source handbook --authority 4 --license CC-BY-4.0\n"
     "veraz ingest corpus.jsonl.gz --source trials\n"
+    "veraz ingest docs/ --source handbook --prune --dry-run\n"
     "curl -s https://example.org/leaflet.txt | veraz ingest - --source leaflets",
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
@@ -65,6 +66,26 @@ STARTING = "reading and embedding"
     metavar="EXTERNAL_ID",
     help="The document of this source that the one given here replaces.",
 )
+@click.option(
+    "--chunker",
+    metavar="NAME",
+    help="How the source's documents are cut, remembered for it: structure, parent-child, recursive, sentence-window, fixed, "
+    "semantic, late; options follow, as in fixed:size=200,overlap=40.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    help="Leave out files of folders that match, as in a .gitignore file; .verazignore files are followed too.",
+)
+@click.option("--prune", is_flag=True, help="Delete documents of the source that are not found any more.")
+@click.option(
+    "--yes", "confirmed", is_flag=True, help="Prune even if more than a fifth of the source is gone."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Processes that parse (default: one a processor)."
+)
 @click.pass_obj
 def command(state: State, /, paths: tuple[str, ...], **settings: Any) -> None:
     """Read files, folders, globs, .jsonl(.gz) collections, or - for standard input, into a source.
@@ -72,12 +93,14 @@ def command(state: State, /, paths: tuple[str, ...], **settings: Any) -> None:
     Documents that did not change are skipped, so that a run can be repeated or continued at no cost. Each document is
     committed by itself. Exit code 4 when some failed; the rest is kept.
     """
+    state.settings["ingest.workers"] = settings.pop("workers")
     run = Run(paths, settings, sys.stdin.buffer if "-" in paths else None)
     with open_bars() as bars, interrupt.saying(run.last_words):
         report = with_engine(state, lambda engine: run(engine, bars), bars=bars)
     if state.json:
         emit(state, report)
     else:
+        show_changes(console(), report)
         show_report(console(), report, settings["source"])
     show_failures(report)
     if report.failed:

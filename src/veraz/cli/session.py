@@ -21,7 +21,7 @@ def configuration(state: State) -> Config:
     """The configuration that the global options, the environment and the file give together. Raises ConfigError."""
     from veraz.config import load
 
-    flags = {"database.url": state.database, "tenant": state.tenant, "roles": state.roles}
+    flags = {"database.url": state.database, "tenant": state.tenant, "roles": state.roles, **state.settings}
     return load(state.config, flags=flags)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -17,3 +18,6 @@ class State:
     debug: bool = False
     json: bool = False
     emitted: bool = False
+    settings: dict[str, Any] = field(
+        default_factory=dict
+    )  # keys of the configuration that a verb's own flags set

@@ -11,39 +11,38 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, Literal, NoReturn
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, NoReturn
 
 from veraz.errors import ItemError
+from veraz.ingest.formats import COMPRESSED, READ, media_of
+from veraz.ingest.ignore import Ignored
 from veraz.nouns.corpus import RawItem
 
-Media = Literal["markdown", "text", "html"]
-
-SUFFIXES: dict[str, Media] = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mkd": "markdown",
-    ".txt": "text",
-    ".text": "text",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-}
 _COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_ACCEPTED = ".md, .txt, .html, .jsonl, .jsonl.gz"
+MAX_BYTES = 1 << 29
+"""Of one file, also once it is decompressed."""
 _MAGIC = frozenset("*?[")
 
 
-def discover(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> Iterator[RawItem | ItemError]:
+def discover(
+    paths: Sequence[str],
+    *,
+    stdin: BinaryIO | None = None,
+    exclude: Sequence[str] = (),
+    names_only: bool = False,
+) -> Iterator[RawItem | ItemError]:
     """Raw items, and an ItemError for everything that could not be taken, in the order of `paths`
-    (folders sorted).
+    (folders sorted). `exclude` holds patterns as in a .gitignore file for what folders and globs hold; with
+    `names_only` files are not read: they come without a payload.
 
     A file's external id is its path below the folder or glob root that named it, with `/`; a record's is
     its `id`. An id that was seen before in this run gives an ItemError that names both places.
     Collections are read one line at a time; only the ids are kept in memory.
     """
     seen: dict[str, str] = {}
-    for found in _all(paths, stdin):
+    for found in _all(paths, stdin, _Choice(tuple(exclude), names_only)):
         if isinstance(found, ItemError):
             yield found
             continue
@@ -59,15 +58,21 @@ def discover(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> Iterator
             yield found
 
 
-def _all(paths: Sequence[str], stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    exclude: tuple[str, ...]
+    names_only: bool
+
+
+def _all(paths: Sequence[str], stdin: BinaryIO | None, choice: _Choice) -> Iterator[RawItem | ItemError]:
     for path in paths:
         if path == "-":
             yield from _stdin(stdin)
         else:
-            yield from _path(path)
+            yield from _path(path, choice)
 
 
-def _path(path: str) -> Iterator[RawItem | ItemError]:
+def _path(path: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
     named = Path(path)
     try:
         is_folder, is_there = named.is_dir(), named.exists() or named.is_symlink()
@@ -75,11 +80,11 @@ def _path(path: str) -> Iterator[RawItem | ItemError]:
         yield _unreadable(named, error)
         return
     if is_folder:
-        yield from _folder(named)
+        yield from _folder(named, choice)
     elif is_there:
-        yield from _file(named, named.name)
+        yield from _file(named, named.name, choice)
     elif _MAGIC & set(path):
-        yield from _glob(path)
+        yield from _glob(path, choice)
     else:
         yield ItemError(
             "no such file or folder", path=_printable(path), fix="check the path; quote globs from the shell"
@@ -91,7 +96,7 @@ def _printable(path: Path | str) -> str:
     return str(path).encode(errors="backslashreplace").decode()
 
 
-def _glob(pattern: str) -> Iterator[RawItem | ItemError]:
+def _glob(pattern: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
     fixed = []
     for part in Path(pattern).parts[:-1]:
         if _MAGIC & set(part):
@@ -106,34 +111,51 @@ def _glob(pattern: str) -> Iterator[RawItem | ItemError]:
             path=_printable(pattern),
             fix="check the pattern; ** matches any depth of folders",
         )
+    ignored = Ignored(root, choice.exclude)
     for name in names:
-        yield from _file(Path(name), Path(name).relative_to(root).as_posix())
+        if not _is_ignored(Path(name), root, ignored):
+            yield from _file(Path(name), Path(name).relative_to(root).as_posix(), choice)
+
+
+def _is_ignored(path: Path, root: Path, ignored: Ignored) -> bool:
+    """Whether the file, or a folder on the way to it, is left out."""
+    folders = [folder for folder in path.parents if root in folder.parents]
+    return any(ignored(folder, is_folder=True) for folder in reversed(folders)) or ignored(
+        path, is_folder=False
+    )
 
 
 # Folders
 
 
-def _folder(root: Path) -> Iterator[RawItem | ItemError]:
+def _folder(root: Path, choice: _Choice) -> Iterator[RawItem | ItemError]:
     empty = True
-    for found in _walk(root):
+    for found in _walk(root, Ignored(root, choice.exclude)):
         empty = False
         if isinstance(found, ItemError):
             yield found
         else:
-            yield from _file(found, found.relative_to(root).as_posix())
+            yield from _file(found, found.relative_to(root).as_posix(), choice)
     if empty:
-        yield ItemError("no files in this folder", path=_printable(root), fix=f"put {_ACCEPTED} files there")
+        yield ItemError(
+            "no files in this folder",
+            path=_printable(root),
+            fix=f"put files of a kind that is read there: {READ}",
+        )
 
 
-def _walk(root: Path) -> Iterator[Path | ItemError]:
-    """Files below `root`, sorted, without hidden ones. Linked folders are entered once: a loop ends at
+def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
+    """Files below `root`, sorted, without hidden and ignored ones. Linked folders are entered once: a loop ends at
     its start."""
     visited: set[tuple[int, int]] = set()
     stack = [root]
     while stack:
         at = stack.pop()
         try:
-            if not at.is_dir():
+            is_folder = at.is_dir()
+            if at != root and ignored(at, is_folder=is_folder):
+                continue
+            if not is_folder:
                 yield at
                 continue
             place = at.stat()
@@ -149,7 +171,7 @@ def _walk(root: Path) -> Iterator[Path | ItemError]:
 # Files
 
 
-def _file(path: Path, external_id: str) -> Iterator[RawItem | ItemError]:
+def _file(path: Path, external_id: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
     name = path.name.lower()
     if (shown := _printable(path)) != str(path):
         yield ItemError("its name is not UTF-8, and cannot be an id", path=shown, fix="rename it")
@@ -157,9 +179,25 @@ def _file(path: Path, external_id: str) -> Iterator[RawItem | ItemError]:
     if name.endswith(_COLLECTIONS):
         yield from _collection_file(path)
         return
-    suffix = path.suffix.lower()
-    media = SUFFIXES.get(suffix) if suffix else "text"
+    if choice.names_only:
+        yield RawItem(str(path), external_id, "text")
+        return
+    try:
+        payload = _payload(path)
+    except OSError as error:
+        yield _unreadable(path, error)
+        return
+    except (EOFError, zlib.error) as error:
+        yield ItemError(f"not a sound gzip file: {error}", path=str(path), fix="fetch it again")
+        return
+    if len(payload) > MAX_BYTES:
+        yield ItemError(
+            f"larger than {MAX_BYTES >> 20} MiB", path=str(path), external_id=external_id, fix="split it"
+        )
+        return
+    media = media_of(name.removesuffix(COMPRESSED), payload)
     if media is None:
+        suffix = PurePath(name.removesuffix(COMPRESSED)).suffix
         yield ItemError(
             f"files of type {suffix} are not read",
             path=str(path),
@@ -167,18 +205,21 @@ def _file(path: Path, external_id: str) -> Iterator[RawItem | ItemError]:
             fix=_unknown(suffix),
         )
         return
-    try:
-        payload = path.read_bytes()
-    except OSError as error:
-        yield _unreadable(path, error)
-        return
     yield RawItem(str(path), external_id, media, payload=payload)
 
 
+def _payload(path: Path) -> bytes:
+    """At most one byte more than may be."""
+    with path.open("rb") as raw:
+        opened: Any = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(COMPRESSED) else raw
+        content: bytes = opened.read(MAX_BYTES + 1)
+    return content
+
+
 def _unknown(suffix: str) -> str:
-    if suffix in (".json", ".csv", ".tsv", ".parquet"):
+    if suffix in (".json", ".parquet"):
         return "convert it to .jsonl: one JSON object with id and text on each line"
-    return f"convert it to one of {_ACCEPTED}, or leave it out"
+    return f"convert it to one of {READ}, or leave it out"
 
 
 def _unreadable(path: Path, error: OSError) -> ItemError:
@@ -289,7 +330,8 @@ def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
     if last.startswith(b"{"):
         yield from _collection("-", _chain(head, stdin))
     else:
-        yield RawItem("-", "stdin", "text", payload=b"".join(head) + stdin.read())
+        payload = b"".join(head) + stdin.read()
+        yield RawItem("-", "stdin", media_of("stdin", payload) or "text", payload=payload)
 
 
 def _chain(head: list[bytes], rest: Iterable[bytes]) -> Iterator[bytes]:

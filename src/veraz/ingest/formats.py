@@ -41,10 +41,10 @@ def media_of(name: str, payload: bytes) -> Media | None:
     """None for a name whose suffix says nothing known, over bytes that say nothing either. `name` without any `.gz`."""
     by_bytes = _by_bytes(payload)
     suffix = PurePath(name.lower()).suffix
-    by_name = SUFFIXES.get(suffix) if suffix else "text"
+    by_name = SUFFIXES.get(suffix)
     if by_bytes is not None and not (by_bytes in ("xml", "html") and by_name in ("html", "text", "markdown")):
         return by_bytes
-    return by_name
+    return by_name if suffix else "text"
 
 
 def _by_bytes(payload: bytes) -> Media | None:

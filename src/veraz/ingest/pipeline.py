@@ -1,4 +1,4 @@
-"""Ingest, as three steps that run side by side: prepare (parse, chunk, skip the unchanged), embed, write.
+"""Ingest, as four steps that run side by side: parse (what changed), chunk, embed, write.
 
 No transaction is open while a parser or a model works. A document is written by one transaction, so stopping at any moment
 leaves whole revisions only, and running again continues where the last commit was.
@@ -23,10 +23,14 @@ import psycopg
 from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
-from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
+from veraz.ingest.listing import Listing, LiveDocument, gone
 from veraz.nouns.corpus import (
     Access,
+    Change,
+    ChangeKind,
     Chunk,
+    Dropped,
     Identity,
     IngestReport,
     ItemFailure,
@@ -35,12 +39,15 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import PARSERS_VERSION, parser_for, stated_access
-from veraz.providers.ports import Embedder, LanguageDetector
+from veraz.providers.parsers import PARSERS_VERSION, stated_access
+from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
 """Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
 WINDOW_ITEMS = 64
+DELETED_TOGETHER = 500
+SURE_CHARACTERS = 200
+"""A section shorter than this is taken to be in the document's language."""
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
@@ -52,6 +59,24 @@ REMEMBERED_VECTORS = 50_000
 Progress = Callable[["Tally"], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How documents are cut where their source says nothing else: the chunker's name with its options, the most tokens of a
+    chunk, and whether chunks are embedded with their contextual header."""
+
+    chunker: str
+    limit: int
+    header: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """`confirmed`: however many documents are gone, they are to be deleted."""
+
+    listing: Listing
+    confirmed: bool = False
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts so far; the one object that changes during a run."""
@@ -60,10 +85,11 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     errors: list[ItemFailure] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     embedding_seconds: float = 0.0
 
-    def report(self) -> IngestReport:
+    def report(self, *, dry_run: bool = False) -> IngestReport:
         names = (
             "new",
             "changed",
@@ -74,6 +100,7 @@ class Tally:
             "chunks",
             "embedded",
             "reused",
+            "renamed",
         )
         return IngestReport(
             **{name: self.counts[name] for name in names},
@@ -81,7 +108,20 @@ class Tally:
             seconds=round(time.perf_counter() - self.started, 3),
             errors=tuple(self.errors),
             warnings=tuple(self.warnings),
+            changes=tuple(self.changes),
+            dry_run=dry_run,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document that is not stored in this state; `stored` is what is known under its id."""
+
+    item: RawItem
+    document: ParsedDocument
+    raw_hash: bytes
+    stored: store.KnownDocument | None
+    was: LiveDocument | None = None  # the same bytes under an id that is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +131,15 @@ class Prepared:
     item: RawItem
     document: ParsedDocument
     lang: str
+    langs: tuple[str, ...]  # of each chunk
     chunks: tuple[Chunk, ...]
+    dropped: tuple[Dropped, ...]
     hashes: tuple[bytes, ...]
     raw_hash: bytes
     expected: UUID | None
     is_new: bool
     deleted_at: datetime | None
+    was: LiveDocument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +161,9 @@ class Ingest:
         *,
         source: SourceSettings,
         overrides: plan.Overrides,
+        parsers: DocumentParser,
         detector: LanguageDetector,
-        chunk_tokens: int,
+        chunking: Chunking,
         progress: Progress | None = None,
     ) -> None:
         self._database = database
@@ -128,23 +172,32 @@ class Ingest:
         self._space_id = space_id
         self._settings = source
         self._overrides = overrides
+        self._parsers = parsers
         self._detector = detector
-        self._limit = min(chunk_tokens, embedder.space.max_tokens)
+        self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
-        self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
         self._written: set[UUID] = set()  # revisions of this run
+        self._gone: dict[bytes, LiveDocument] = {}
         self.tally = Tally()
 
-    async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:
-        """Takes every item or says why not. Raises what stops the whole run: a lost server, a provider that stays away."""
+    async def run(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
+        """Takes every item or says why not. With `prune`, documents of the source that it does not list are deleted at the end,
+        and their access labels go to new ones of the same bytes. Raises what stops the whole run: a lost server, a provider that
+        stays away; CheckFailed before anything was done when too much would be deleted."""
+        if self._settings.chunker is not None:
+            self._choose_chunker(self._settings.chunker)  # refused before the source remembers it
+        missing = await self._missing(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
+        self._choose_chunker(self._source.chunker)
+        parsed: asyncio.Queue[list[Parsed] | None] = asyncio.Queue(maxsize=1)
         prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
         embedded: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=256)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._prepare_all(items, prepared))
+                group.create_task(self._parse_all(items, parsed))
+                group.create_task(self._chunk_all(parsed, prepared))
                 group.create_task(self._embed_all(prepared, embedded))
                 group.create_task(self._write_all(embedded))
         except BaseExceptionGroup as errors:  # not `except*`: 3.11.2 groups again what is raised in it
@@ -152,28 +205,100 @@ class Ingest:
             if known is None:
                 raise
             raise _first(known) from None
+        await self._delete(missing)
         await self._merge(final=True)
         return self.tally.report()
 
-    # --- prepare
-
-    async def _prepare_all(
-        self, items: Iterator[RawItem | ItemError], out: asyncio.Queue[list[Prepared] | None]
-    ) -> None:
-        window: list[Prepared] = []
+    async def preview(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
+        """What `run` would do, told by hashes alone: nothing is parsed, embedded or written."""
+        missing = await self._missing(prune)
+        source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
+        async with self._database.transaction(self._identity, "write") as connection:
+            stored = await store.stored_source(connection, source_id)
+        self._choose_chunker(self._settings.chunker or (stored.chunker if stored else None))
+        renamed: set[str] = set()
         async for batch in _batches(items):
-            raws = [entry for entry in batch if isinstance(entry, RawItem)]
             for entry in batch:
                 if isinstance(entry, ItemError):
                     self._fail(entry)
-            window += await self._prepare(raws)
-            if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
-                await out.put(window)
-                window = []
-        await out.put(window)
+            raws = [entry for entry in batch if isinstance(entry, RawItem)]
+            async with self._database.transaction(self._identity, "write") as connection:
+                known = await store.known_documents(connection, source_id, [i.external_id for i in raws])
+            for item in raws:
+                self._compare(item, known.get(item.external_id), renamed)
+        for document in missing:
+            if document.external_id not in renamed:
+                self.tally.changes.append(Change("deleted", document.external_id))
+        self.tally.counts["deleted"] = len(missing)
+        return self.tally.report(dry_run=True)
+
+    def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
+        digest = plan.raw_hash(item, self._overrides, self._versions)
+        if stored is not None and stored.erased_at is not None:
+            self._fail(_erased(item, stored.erased_at))
+        elif stored is not None and stored.holds(digest):
+            self._count("unchanged")
+        elif stored is None and (was := self._gone.get(digest)) is not None:
+            renamed.add(was.external_id)
+            self.tally.counts["renamed"] += 1
+            self.tally.changes.append(Change("renamed", item.external_id, was.external_id))
+            self._count("new")
+        else:
+            kind: ChangeKind = "new" if stored is None or stored.current_revision_id is None else "changed"
+            self.tally.changes.append(Change(kind, item.external_id))
+            self._count(kind)
+
+    def _choose_chunker(self, stated: str | None) -> None:
+        """The chunker of the source, or the configured one; raises UsageError where this embedder cannot serve it."""
+        self._chunker = stated_chunker(stated or self._chunking.chunker)
+        if self._chunker.pooled:
+            token_embedder(self._embedder)
+        self._versions = {
+            "chunker": self._chunker.version,
+            "tokens": str(self._chunking.limit),
+            "header": str(self._chunking.header),
+            "parsers": PARSERS_VERSION,
+        }
+
+    # --- what is gone
+
+    async def _missing(self, prune: Prune | None) -> tuple[LiveDocument, ...]:
+        if prune is None:
+            return ()
+        source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
+        async with self._database.transaction(self._identity, "write") as connection:
+            live = await store.live_documents(connection, source_id)
+        missing = gone(prune.listing, live, confirmed=prune.confirmed)
+        self._gone = {d.raw_hash: d for d in missing if d.raw_hash is not None}
+        return missing
+
+    async def _delete(self, missing: Sequence[LiveDocument]) -> None:
+        renamed = {change.was for change in self.tally.changes}
+        for start in range(0, len(missing), DELETED_TOGETHER):
+            ids = [document.external_id for document in missing[start : start + DELETED_TOGETHER]]
+            hide = partial(self._hide, ids)
+            self.tally.counts["deleted"] += await self._database.again(hide)
+            self.tally.changes += [Change("deleted", name) for name in ids if name not in renamed]
+
+    async def _hide(self, external_ids: Sequence[str]) -> int:
+        async with self._database.transaction(self._identity, "write") as connection:
+            return await store.delete_documents(connection, self._source.source_id, external_ids)
+
+    # --- parse
+
+    async def _parse_all(
+        self, items: Iterator[RawItem | ItemError], out: asyncio.Queue[list[Parsed] | None]
+    ) -> None:
+        async for batch in _batches(items):
+            for entry in batch:
+                if isinstance(entry, ItemError):
+                    self._fail(entry)
+            if parsed := await self._parse([entry for entry in batch if isinstance(entry, RawItem)]):
+                await out.put(parsed)
         await out.put(None)
 
-    async def _prepare(self, items: Sequence[RawItem]) -> list[Prepared]:
+    async def _parse(self, items: Sequence[RawItem]) -> list[Parsed]:
+        """Those of the items that are not stored in this state; what cannot be taken is reported."""
         async with self._database.transaction(self._identity, "write") as connection:
             known = await store.known_documents(
                 connection, self._source.source_id, [i.external_id for i in items]
@@ -187,16 +312,20 @@ class Ingest:
             elif stored is not None and stored.holds(digest):
                 await self._keep(item, stored, is_current=stored.raw_hash == digest)
             else:
-                changed.append((item, digest, stored))
-        prepared = []
-        for outcome in await asyncio.to_thread(self._parse_all, changed):
-            if isinstance(outcome, ItemError):
-                self._fail(outcome)
-                continue
-            warnings = outcome.document.warnings
-            self.tally.warnings += [f"{outcome.item.path}: {warning}" for warning in warnings]
-            prepared.append(outcome)
-        return prepared
+                changed.append(self._parse_one(item, digest, stored))
+        return [parsed for parsed in await asyncio.gather(*changed) if parsed is not None]
+
+    async def _parse_one(
+        self, item: RawItem, digest: bytes, stored: store.KnownDocument | None
+    ) -> Parsed | None:
+        try:
+            document = self._overrides.apply(await self._parsers.parse(item))
+            plan.check_ids(document)
+        except ItemError as error:
+            self._fail(error)
+            return None
+        self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
+        return Parsed(item, document, digest, stored, self._gone.get(digest) if stored is None else None)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
@@ -211,29 +340,44 @@ class Ingest:
         else:
             self._count("unchanged")
 
-    def _parse_all(
-        self, changed: Sequence[tuple[RawItem, bytes, store.KnownDocument | None]]
-    ) -> list[Prepared | ItemError]:
+    # --- chunk
+
+    async def _chunk_all(
+        self, source: asyncio.Queue[list[Parsed] | None], out: asyncio.Queue[list[Prepared] | None]
+    ) -> None:
+        window: list[Prepared] = []
+        while (parsed := await source.get()) is not None:
+            window += await self._chunk(parsed)
+            if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
+                await out.put(window)
+                window = []
+        await out.put(window)
+        await out.put(None)
+
+    async def _chunk(self, parsed: Sequence[Parsed]) -> list[Prepared]:
+        prepared = []
+        self._loop = asyncio.get_running_loop()
+        for outcome in await asyncio.to_thread(self._chunk_each, parsed):
+            if isinstance(outcome, ItemError):
+                self._fail(outcome)
+            else:
+                prepared.append(outcome)
+        return prepared
+
+    def _chunk_each(self, parsed: Sequence[Parsed]) -> list[Prepared | ItemError]:
         """Runs in a worker thread, so it only returns: the tally and the caller's progress belong to the event loop."""
         outcomes: list[Prepared | ItemError] = []
-        for item, digest, stored in changed:
+        for one in parsed:
             try:
-                outcomes.append(self._parse(item, digest, stored))
+                outcomes.append(self._chunk_one(one))
             except ItemError as error:
                 outcomes.append(error)
         return outcomes
 
-    def _parse(self, item: RawItem, digest: bytes, stored: store.KnownDocument | None) -> Prepared:
-        document = self._overrides.apply(parser_for(item).parse(item))
-        plan.check_ids(document)
+    def _chunk_one(self, parsed: Parsed) -> Prepared:
+        item, document, stored = parsed.item, parsed.document, parsed.stored
         lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
-        chunks = chunk_document(
-            document,
-            source_name=document.publisher or self._source.name,
-            limit=self._limit,
-            count_tokens=self._embedder.count_tokens,
-            lang=lang,
-        )
+        chunks = self._chunker.chunk(document, self._context(document, lang))
         if not chunks:
             raise ItemError(
                 "no content",
@@ -243,9 +387,66 @@ class Ingest:
                 fix="leave the file out",
             )
         expected = stored.current_revision_id if stored else None
-        hashes = tuple(map(plan.content_hash, chunks))
+        hashes = tuple(self._hash(document, chunk) for chunk in chunks)
         deleted_at = stored.deleted_at if stored else None
-        return Prepared(item, document, lang, chunks, hashes, digest, expected, expected is None, deleted_at)
+        return Prepared(
+            item,
+            document,
+            lang,
+            self._langs(document, lang, chunks),
+            chunks,
+            self._dropped(document, chunks, item),
+            hashes,
+            parsed.raw_hash,
+            expected,
+            expected is None,
+            deleted_at,
+            parsed.was,
+        )
+
+    def _dropped(
+        self, document: ParsedDocument, chunks: Sequence[Chunk], item: RawItem
+    ) -> tuple[Dropped, ...]:
+        try:
+            return dropped(document, chunks)
+        except ValueError as error:  # a fault of the chunker: nobody may be shown a document with holes
+            raise ItemError(
+                str(error),
+                path=item.path,
+                external_id=item.external_id,
+                stage="chunk",
+                fix="choose another chunker for the source, and report this one",
+            ) from None
+
+    def _context(self, document: ParsedDocument, lang: str) -> ChunkContext:
+        return ChunkContext(
+            document.publisher or self._source.name,
+            self._chunking.limit,
+            self._embedder.count_tokens,
+            lang,
+            self._chunking.header,
+            self._embed_from_thread,
+        )
+
+    def _embed_from_thread(self, texts: Sequence[str]) -> Vectors:
+        """For chunkers that look at meanings. They run in a worker thread; models belong to the event loop."""
+        batch = asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), self._loop).result()
+        return batch.vectors
+
+    def _hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
+        return plan.pooled_hash(document, chunk) if self._chunker.pooled else plan.content_hash(chunk)
+
+    def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
+        """The language of each chunk: its section's, where that holds enough words to be sure of another one. A caller who
+        states it is believed."""
+        if self._overrides.lang is not None or len(document.sections) == 1:
+            return (lang,) * len(chunks)
+        sections = {
+            section.ord: self._detector.detect(document.text[section.start : section.end]) or lang
+            for section in document.sections
+            if section.end - section.start >= SURE_CHARACTERS
+        }
+        return tuple(sections.get(chunk.section, lang) for chunk in chunks)
 
     # --- embed
 
@@ -283,6 +484,10 @@ class Ingest:
         if not missing:
             return set()
         started = time.perf_counter()
+        if self._chunker.pooled:
+            await self._embed_pooled(window, set(missing))
+            self.tally.embedding_seconds += time.perf_counter() - started
+            return set(missing)
         batch = await self._embedder.embed([texts[h] for h in missing], "passage")
         self.tally.embedding_seconds += time.perf_counter() - started
         self.tally.warnings += [
@@ -291,6 +496,16 @@ class Ingest:
         ]
         self._remember(zip(missing, batch.vectors, strict=True))
         return set(missing)
+
+    async def _embed_pooled(self, window: Sequence[Prepared], missing: set[bytes]) -> None:
+        """Vectors that depend on the whole document: one call a document."""
+        embedder = token_embedder(self._embedder)
+        for prepared in window:
+            if missing.isdisjoint(prepared.hashes):
+                continue
+            groups = [chunk.spans for chunk in prepared.chunks]
+            vectors = await embedder.embed_spans(prepared.document.text, groups)
+            self._remember(zip(prepared.hashes, vectors, strict=True))
 
     def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
         self._vectors.update(vectors)
@@ -346,7 +561,7 @@ class Ingest:
             if state.deleted_at not in (None, prepared.deleted_at):
                 raise _deleted_meanwhile(prepared.item)
             # labels are no part of a revision: equal text may come with others
-            access = self._access(prepared.document, state)
+            access = self._access(prepared, state)
             if state.is_stored and access is not None:
                 await store.update_access(connection, document_id, access)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
@@ -363,6 +578,9 @@ class Ingest:
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
         self.tally.counts["reused"] += len(prepared.chunks) - embedded.fresh
+        if prepared.was is not None:
+            self.tally.counts["renamed"] += 1
+            self.tally.changes.append(Change("renamed", prepared.item.external_id, prepared.was.external_id))
         self._count("new" if prepared.is_new and state.current_revision_id is None else "changed")
 
     async def _lock(self, connection: Any, document_id: UUID, document: ParsedDocument) -> None:
@@ -390,20 +608,25 @@ class Ingest:
             number=state.last_number + 1,
             document=prepared.document,
             lang=prepared.lang,
-            analyser=plan.analyser_for(prepared.lang),
+            langs=prepared.langs,
+            analysers=tuple(map(plan.analyser_for, prepared.langs)),
             raw_hash=prepared.raw_hash,
-            chunker=CHUNKER,
+            chunker=self._chunker.version,
             chunks=prepared.chunks,
             hashes=prepared.hashes,
             vectors=embedded.vectors,
             becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
-            access=self._access(prepared.document, state),
+            access=self._access(prepared, state),
+            dropped=prepared.dropped,
         )
 
-    def _access(self, document: ParsedDocument, state: store.DocumentState) -> Access | None:
-        """Labels belong to the document: the caller's word counts, else its newest version's, never an older one's."""
+    def _access(self, prepared: Prepared, state: store.DocumentState) -> Access | None:
+        """Labels belong to the document: the caller's word counts, else its newest version's, never an older one's. A document
+        that only changed its name keeps those that were set on it."""
+        document = prepared.document
         newest = plan.becomes_current(plan.stated_from(document), state.stated_from)
-        return self._overrides.access or (document.access if newest else None)
+        kept = prepared.was.access if prepared.was else None
+        return self._overrides.access or (document.access if newest else None) or kept
 
     async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
         written, links = await store.write_revision(connection, self._space_id, revision)
@@ -430,7 +653,7 @@ class Ingest:
                 fix="ingest it again if yours is the newer, or give the records a revised_at",
             )
         item = await asyncio.to_thread(_reread, prepared.item)
-        window = await self._prepare([item])
+        window = await self._chunk(await self._parse([item]))
         if not window:
             return
         await self._embed_texts(window)

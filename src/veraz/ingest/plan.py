@@ -124,6 +124,13 @@ def content_hash(chunk: Chunk) -> bytes:
     return hashlib.sha256(chunk.embedded_text.encode()).digest()
 
 
+def pooled_hash(document: ParsedDocument, chunk: Chunk) -> bytes:
+    """The same for a chunk whose vector depends on its whole document: sha256 of both, and of the chunk's places."""
+    places = msgspec.json.encode([[span.start, span.end] for span in chunk.spans])
+    whole = hashlib.sha256(document.text.encode()).digest()
+    return hashlib.sha256(b"pooled" + whole + places + chunk.embedded_text.encode()).digest()
+
+
 def analyser_for(lang: str | None) -> str:
     return lang if lang in ANALYSERS else UNKNOWN_ANALYSER
 

@@ -14,13 +14,15 @@ import numpy as np
 
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
-from veraz.nouns.corpus import Access, Chunk, ParsedDocument, SourceSettings, Vectors
+from veraz.ingest.listing import LiveDocument
+from veraz.nouns.corpus import Access, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
     source_id: UUID
     name: str
+    chunker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +95,17 @@ async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceS
         "jurisdiction": source.jurisdiction,
         "authority": source.authority,
         "base_url": source.base_url,
+        "chunker": source.chunker,
     }
     row = await (await connection.execute(statement("ingest", "ensure_source"), parameters)).fetchone()
     assert row is not None
     return StoredSource(*row)
+
+
+async def stored_source(connection: Connection, source_id: UUID) -> StoredSource | None:
+    cursor = await connection.execute(statement("ingest", "stored_source"), {"source_id": source_id})
+    row = await cursor.fetchone()
+    return StoredSource(*row) if row else None
 
 
 async def known_documents(
@@ -120,6 +129,21 @@ def _known(row: Sequence[Any]) -> KnownDocument:
         number,
         frozenset(earlier),
     )
+
+
+async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
+    cursor = await connection.execute(statement("ingest", "live_documents"), {"source_id": source_id})
+    return {
+        external_id: LiveDocument(external_id, raw_hash, Access(tuple(labels), *access))
+        for external_id, raw_hash, labels, *access in await cursor.fetchall()
+    }
+
+
+async def delete_documents(connection: Connection, source_id: UUID, external_ids: Sequence[str]) -> int:
+    """How many of them were there to hide."""
+    parameters = {"source_id": source_id, "external_ids": list(external_ids)}
+    rows = await (await connection.execute(statement("ingest", "delete_documents"), parameters)).fetchall()
+    return len(rows)
 
 
 async def known_vectors(
@@ -157,7 +181,8 @@ class RevisionToWrite:
     number: int
     document: ParsedDocument
     lang: str
-    analyser: str
+    langs: tuple[str, ...]  # of each chunk, in order, as of `analysers`
+    analysers: tuple[str, ...]
     raw_hash: bytes
     chunker: str
     chunks: tuple[Chunk, ...]
@@ -165,6 +190,7 @@ class RevisionToWrite:
     vectors: Vectors
     becomes_current: bool
     access: Access | None  # None leaves what is stored
+    dropped: tuple[Dropped, ...] = ()
 
     @property
     def revision_id(self) -> UUID:
@@ -198,7 +224,7 @@ async def write_revision(
         )
         await connection.execute(
             statement("ingest", "insert_chunks"),
-            {**keys, "lang": revision.lang, "chunks": _chunks_json(revision)},
+            {**keys, "chunks": _chunks_json(revision)},
         )
         await connection.execute(
             space_statement("ingest", "insert_vectors", space_id),
@@ -209,7 +235,7 @@ async def write_revision(
             },
         )
         await connection.execute(
-            statement("ingest", "index_revision"), {**keys, "analyser": revision.analyser}
+            statement("ingest", "index_revision"), {**keys, "analysers": list(revision.analysers)}
         )
         await connection.execute(statement("ingest", "publish_revision"), owner)
         await connection.execute(statement("ingest", "refresh_currency"), keys)
@@ -226,6 +252,7 @@ async def write_revision(
 def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
     document = revision.document
     same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
+    kept = [part for part in revision.dropped if part.why != "blank"]
     more = ("valid_from", "valid_to", "supersedes", "item", "edition", "media", "parser")
     return {
         **{name: getattr(document, name) for name in (*same, *more)},
@@ -234,6 +261,9 @@ def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
         "raw_hash": revision.raw_hash,
         "chunker": revision.chunker,
         "meta": msgspec.json.encode(document.meta).decode(),
+        "page_starts": list(document.page_starts),
+        "dropped": [edge for part in kept for edge in (part.start, part.end)],
+        "dropped_why": [part.why for part in kept],
     }
 
 
@@ -246,6 +276,7 @@ def _chunks_json(revision: RevisionToWrite) -> str:
         {
             "chunk_id": chunk_key(revision.revision_id, c.ord),
             "ord": c.ord,
+            "lang": lang,
             "section": c.section,
             "heading_path": c.heading_path,
             "kind": c.kind,
@@ -258,8 +289,11 @@ def _chunks_json(revision: RevisionToWrite) -> str:
             "end": c.spans[-1].end,
             "page": c.page,
             "content_hash": content_hash.hex(),
+            "embedded": c.embedded,
+            "window_start": c.window.start if c.window else None,
+            "window_end": c.window.end if c.window else None,
         }
-        for c, content_hash in zip(revision.chunks, revision.hashes, strict=True)
+        for c, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True)
     ]
     return msgspec.json.encode(rows).decode()
 

@@ -1,108 +1,94 @@
-"""Pipe tables: rows, header rows and cells with their places in the text."""
+"""How rows of a table are shown and said when they stand in a chunk without the rest of their table."""
 
 from __future__ import annotations
 
-import itertools
-import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from veraz.nouns.corpus import Span
-from veraz.text.lines import lines, trim
-
-_SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
-_BAR = re.compile(r"(?<!\\)\|")
+from veraz.text.tables import Row, Table, read_table
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """`cells` are the contents between the bars, trimmed."""
+class NamedTable:
+    """A table with the words that name it. What is shown is in bars; what is said, in words for the arms."""
 
-    start: int
-    end: int
-    cells: tuple[Span, ...]
+    table: Table
+    caption: str
 
+    def said(self) -> str:
+        """All rows, one a line."""
+        return "\n".join(map(self.table.sentence, range(len(self.table.rows))))
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """`header` are the rows before the separator line, and a second header row that stands right after it."""
+    def above(self) -> str:
+        """What stands above the first row, header aside."""
+        return f"{self.caption}\n\n" if self.caption else ""
 
-    header: tuple[Row, ...]
-    separator: Span | None
-    rows: tuple[Row, ...]
+    def shown_above(self, at: int) -> str:
+        """What a reader needs above row `at`: caption, all header rows, the rows that name its group."""
+        groups = [self._group(up) for up in self.table.label_rows(at)]
+        lines = [part for part in (self._header(), *groups) if part]
+        return self.above() + "".join(f"{line}\n" for line in lines)
 
-    def header_text(self, text: str) -> str:
-        """Header rows and separator, as a reader needs them above any later rows."""
-        if not self.header:
-            return ""
-        shown = [text[row.start : row.end] for row in self.header]
-        if self.separator:
-            at = sum(row.start < self.separator.start for row in self.header)
-            shown.insert(at, text[self.separator.start : self.separator.end])
-        return "\n".join(line.strip() for line in shown)
+    def said_above(self, at: int) -> str:
+        """The same in words; column names are said with each cell."""
+        return self.above() + "".join(f"{self._group_name(up)}\n" for up in self.table.label_rows(at))
 
-    def row_at(self, start: int) -> Row | None:
-        at = bisect_left(self.rows, start, key=lambda row: row.start)
-        return self.rows[at] if at < len(self.rows) and self.rows[at].start == start else None
+    def columns(self, at: int, columns: Sequence[int]) -> str:
+        """Some columns of a row, after its label and under their headers."""
+        table = self.table
+        chosen = [*range(table.stub), *(column for column in columns if column >= table.stub)]
+        shown = [_line(row[column] for column in chosen) for row in table.header_cells]
+        rule = ["|" + "---|" * len(chosen)] if table.separator else []
+        names = [self._group_name(up) for up in table.label_rows(at)]
+        groups = [_line([name, *[""] * (len(chosen) - 1)]) for name in names]
+        row = _line(table.cell(table.rows[at], column) for column in chosen)
+        return self.above() + "\n".join([*shown, *rule, *groups, row])
 
-    def cell_name(self, text: str, row: Row, column: int) -> str:
-        """What a reader calls a cell: its row's first cell and its column's headers; "" when neither is known."""
-        names = [_spanning(text, header.cells, column) for header in self.header]
-        label = _cell(text, row.cells, 0) if column else ""
-        return " | ".join(name for name in (label, *names) if name)
+    def cell_shown(self, at: int, column: int) -> str:
+        """What a reader calls a cell: the label of its row and the name of its column."""
+        label = range(self.table.stub) if column >= self.table.stub else ()
+        cells = (self.table.cell(self.table.rows[at], known) for known in label)
+        groups = (self._group_name(up) for up in self.table.label_rows(at))
+        parts = (*groups, *cells, *self._name(column))
+        return self.above() + (f"{' | '.join(filter(None, parts))}: " if any(parts) else "")
 
-    def columns(self, text: str, row: Row, columns: Sequence[int]) -> str:
-        """Some columns of a row with the row's first cell and their headers. A blank header cell stands
-        under the last filled one to its left, which is how a heading that spans columns is written."""
-        chosen = [0, *(column for column in columns if column)]
-        shown = [_line(_spanning(text, header.cells, column) for column in chosen) for header in self.header]
-        rule = ["|" + "---|" * len(chosen)] if self.separator else []
-        return "\n".join([*shown, *rule, _line(_cell(text, row.cells, column) for column in chosen)])
+    def cell_said(self, at: int, column: int, *, labelled: bool) -> str:
+        """The same, as the sentence of its row begins, with or without the label of the row."""
+        label = self.table.label(self.table.rows[at]) if labelled and column >= self.table.stub else ""
+        name = " ".join(self._name(column))
+        said = f"{label}: {name}".strip() if label else name
+        return f"{said} " if said else ""
 
+    def _name(self, column: int) -> tuple[str, ...]:
+        return (self.table.names[column],) if self.table.names[column] else ()
 
-def read_table(text: str, start: int, end: int) -> Table:
-    """The table at text[start:end]; without a separator line the first row is its header only if
-    it holds words alone and the next holds figures."""
-    parsed = [_row(text, line) for line in lines(text, start, end) if text[line.start : line.end].strip()]
-    at = next((n for n, row in enumerate(parsed) if _SEPARATOR.fullmatch(text, row.start, row.end)), None)
-    if at is None:
-        named = len(parsed) > 1 and not _figures(text, parsed[0].cells) and _figures(text, parsed[1].cells)
-        return Table(tuple(parsed[:named]), None, tuple(parsed[named:]))
-    header, rows = parsed[:at], parsed[at + 1 :]
-    if header and len(rows) > 1 and _second_header(text, header[-1], rows[0], rows[1]):
-        header, rows = [*header, rows[0]], rows[1:]
-    return Table(tuple(header), Span(parsed[at].start, parsed[at].end), tuple(rows))
+    def _header(self) -> str:
+        """Header rows and separator as they are written."""
+        table, text = self.table, self.table.text
+        shown = [_text(text, row) for row in table.header]
+        if table.separator and shown:
+            at = sum(row.start < table.separator.start for row in table.header)
+            shown.insert(at, _text(text, table.separator))
+        return "\n".join(shown)
 
+    def _group(self, at: int) -> str:
+        """A row that names a group as it is written; of one that a blank cell continues, the label alone."""
+        if self.table.is_group(at):
+            return _text(self.table.text, self.table.rows[at])
+        return _line([self._group_name(at), *[""] * (self.table.width - 1)])
 
-def _row(text: str, line: Span) -> Row:
-    start, end = trim(text, line.start, line.end)
-    bars = [bar.start() for bar in _BAR.finditer(text, start, end)]
-    edges = [start - 1, *bars, end] if not bars or bars[0] != start else [*bars, end]
-    cells = [Span(*trim(text, a + 1, b)) for a, b in itertools.pairwise(edges)]
-    if bars and bars[-1] == end - 1:
-        cells = cells[:-1]
-    return Row(start, end, tuple(cells))
-
-
-def _second_header(text: str, header: Row, row: Row, following: Row) -> bool:
-    """A row of words right after the separator, over a row of figures, and under a header that leaves
-    cells blank: only then is it surely no data."""
-    blanks = sum(cell.start == cell.end for cell in header.cells)
-    return blanks > 0 and not _figures(text, row.cells) and _figures(text, following.cells[1:])
+    def _group_name(self, at: int) -> str:
+        return self.table.cell(self.table.rows[at], 0)
 
 
-def _figures(text: str, cells: Sequence[Span]) -> bool:
-    return any(any(map(str.isdigit, text[cell.start : cell.end])) for cell in cells)
+def read_named(text: str, start: int, end: int, caption: Span | None) -> NamedTable:
+    words = " ".join(text[caption.start : caption.end].split()) if caption else ""
+    return NamedTable(read_table(text, start, end), words)
 
 
-def _cell(text: str, cells: Sequence[Span], column: int) -> str:
-    return text[cells[column].start : cells[column].end] if column < len(cells) else ""
-
-
-def _spanning(text: str, cells: Sequence[Span], column: int) -> str:
-    filled = (content for at in range(column, 0, -1) if (content := _cell(text, cells, at)))
-    return _cell(text, cells, column) if column == 0 else next(filled, "")
+def _text(text: str, line: Row | Span) -> str:
+    return text[line.start : line.end].strip()
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -122,6 +122,7 @@ class ParsedDocument:
     valid_to: date | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    rulers: tuple[Span, ...] = ()  # drawn lines and hidden markup: in no block, and no content
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +197,23 @@ class ItemFailure:
     reason: str
 
 
+ChangeKind = Literal["new", "changed", "renamed", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a run did, or would do, to one document. `was`: the id that a renamed one had before."""
+
+    kind: ChangeKind
+    external_id: str
+    was: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from."""
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `renamed` ones
+    count as new, and what they were called as deleted. `changes` lists the documents of a dry run, and renamed and pruned ones of
+    a real one."""
 
     new: int
     changed: int
@@ -213,6 +228,9 @@ class IngestReport:
     seconds: float
     errors: tuple[ItemFailure, ...]
     warnings: tuple[str, ...] = ()
+    renamed: int = 0
+    dry_run: bool = False
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +243,7 @@ class SourceSettings:
     jurisdiction: str | None = None
     authority: int | None = None
     base_url: str | None = None
+    chunker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, SpaceSpec, TextKind
+from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, SpaceSpec, Span, TextKind, Vectors
 
 
 class Embedder(Protocol):
@@ -25,10 +25,36 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], kind: TextKind) -> EmbeddingBatch: ...
 
 
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that can also pool the token vectors of one long text over parts of it (late chunking)."""
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether the model at hand gives token vectors, and pools their mean."""
+        ...
+
+    async def embed_spans(self, text: str, groups: Sequence[Sequence[Span]]) -> Vectors:
+        """One vector of the embedder's space for each group of spans of `text`: the mean of the token vectors in them.
+
+        A text longer than the model reads is seen in windows that overlap. A span of the whole of a text that fits has the
+        vector that `embed` gives that text as a passage. Raises UsageError where the model gives no token vectors."""
+        ...
+
+
 class Parser(Protocol):
     """Turns one raw item into a parsed document. Raises ItemError (stage "parse") naming the reason."""
 
     def parse(self, item: RawItem) -> ParsedDocument: ...
+
+
+class DocumentParser(Protocol):
+    """Parses one raw item at a time, several side by side. `parse` raises ItemError as Parser does, and for a document that
+    takes more time or memory than it may."""
+
+    async def parse(self, item: RawItem) -> ParsedDocument: ...
+
+    async def close(self) -> None: ...
 
 
 class LanguageDetector(Protocol):

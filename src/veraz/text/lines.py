@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from veraz.nouns.corpus import Span
 
 EOL = r"(?:\r\n|[\n\r\f\v\x85\u2028\u2029])"
-_LINE = re.compile(r"[^\n\r\f\v\x85\u2028\u2029]*")
 _EOL = re.compile(EOL)
 _SIGNS = "-–—*+•·◦▪■●○‣⁃"
 _ITEM = re.compile(
     rf"[ \t\xa0]*(?:[{_SIGNS}]|\(?\d{{1,3}}[.)]|\d{{1,3}}[-–](?=[ \t])|\(?[a-zA-Z]\))[ \t\xa0]+(?=\S)"
 )
 _INLINE_ITEM = re.compile(r"(?<=\S)[ \t\xa0]{2,}(?=[-•*·▪●][ \t\xa0]+[^\s\-])")
+_GAP = re.compile(r"[ \t\xa0]{2}")
+_FIRST_WORD = re.compile(r"\s*(\S*)")
 WIDE_GAP = re.compile(r"[ \t\xa0]{3,}")
 ENDS_SENTENCE = re.compile(r"""[.!?:…][)\]"'”’»]*$""")
 _RULER = re.compile(r"[ \t]*([-=_*~#+.·•])(?:[ \t]*\1){2,}[ \t]*")
@@ -26,11 +27,11 @@ _NARROW = 45
 def lines(text: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
     """The lines of text[start:end] without their line breaks, whatever the platform that wrote them."""
     end = len(text) if end is None else end
-    while start < end:
-        stop = min(_LINE.match(text, start, end).end(), end)  # type: ignore[union-attr]
-        yield Span(start, stop)
-        eol = _EOL.match(text, stop, end)
-        start = eol.end() if eol else end
+    for eol in _EOL.finditer(text, start, end):
+        yield Span(start, eol.start())
+        start = eol.end()
+    if start < end:
+        yield Span(start, end)
 
 
 def item_marker(text: str, line: Span) -> int:
@@ -61,13 +62,7 @@ def deliberate_break(text: str, line: Span, following: Span, width: int) -> bool
 
 
 def _first_word(text: str, line: Span) -> tuple[int, int]:
-    start = line.start
-    while start < line.end and text[start].isspace():
-        start += 1
-    end = start
-    while end < line.end and not text[end].isspace():
-        end += 1
-    return start, end
+    return _FIRST_WORD.match(text, line.start, line.end).span(1)  # type: ignore[union-attr]
 
 
 @dataclass(slots=True)
@@ -87,6 +82,9 @@ def line_parts(text: str, line: Span) -> list[LinePart]:
     Text extracted from web pages often loses its line breaks and keeps their indentation: "include:    -
     Age    - Sex".
     """
+    if not _GAP.search(text, line.start, line.end):
+        start, end = trim(text, line.start, line.end)
+        return [LinePart(False, start, end) if start < end else LinePart(False, line.start, line.end)]
     cuts = [
         (found.end(), found.end() - found.start())
         for found in _INLINE_ITEM.finditer(text, line.start, line.end)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from veraz.nouns.corpus import Span
 from veraz.text.abbreviations import BEFORE_NUMBER, MAY_END, NEVER_END, STARTERS
@@ -40,8 +41,9 @@ def sentence_spans(text: str, lang: str) -> list[Span]:
     those of English). A blank line, a list item and a line that its author ended early are boundaries
     too. Linear in the length of the text.
     """
-    rules = _Rules(text, lang)
-    cuts = sorted({*_layout_cuts(text), *(m.end() for m in _STOP.finditer(text) if rules.ends(m))})
+    rows = list(lines(text))
+    rules = _Rules(text, lang, rows)
+    cuts = sorted({*_layout_cuts(text, rows), *(m.end() for m in _STOP.finditer(text) if rules.ends(m))})
     spans: list[Span] = []
     for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
         part = text[start:end]
@@ -57,31 +59,32 @@ def without_marker(text: str, span: Span) -> Span:
     return Span(at, span.end) if 0 <= at < span.end else span
 
 
-def _layout_cuts(text: str) -> list[int]:
+def _layout_cuts(text: str, rows: Sequence[Span]) -> list[int]:
     cuts = [m.end() for m in _BLANK_LINE.finditer(text)]
-    rows = list(lines(text))
     cuts += [part.start for line in rows for part in line_parts(text, line)[1:]]
     width = wrap_width(rows)
-    for line, following in itertools.pairwise(rows):
-        if _breaks(text, line, following, width):
+    alone = [_stands_alone(text, line) for line in rows] if len(rows) > 1 else []
+    for n, (line, following) in enumerate(itertools.pairwise(rows)):
+        if alone[n] or alone[n + 1] or _breaks(text, line, following, width):
             cuts.append(following.start)
     return cuts
 
 
+def _stands_alone(text: str, line: Span) -> bool:
+    """A table row, a Markdown heading, a ruler, a fence."""
+    lead = text[line.start : line.end].lstrip()[:3]
+    return lead[:1] in ("|", "#") or lead in ("```", "~~~") or is_ruler(text, line)
+
+
 def _breaks(text: str, line: Span, following: Span, width: int) -> bool:
-    """Whether the line break is a boundary: an item, a table row, a Markdown heading, a ruler, a fence,
-    an early end."""
-    for side in (line, following):
-        lead = text[side.start : side.end].lstrip()[:3]
-        if lead[:1] in ("|", "#") or lead in ("```", "~~~") or is_ruler(text, side):
-            return True
+    """Whether the line break is a boundary: an item follows, or the line ends early."""
     return item_marker(text, following) >= 0 or deliberate_break(text, line, following, width)
 
 
 class _Rules:
     """Decides whether a stop ends a sentence."""
 
-    def __init__(self, text: str, lang: str) -> None:
+    def __init__(self, text: str, lang: str, rows: Sequence[Span]) -> None:
         self.text = text
         self.lang = lang
         self.never = NEVER_END["*"] | NEVER_END.get(lang, frozenset())
@@ -90,7 +93,7 @@ class _Rules:
         letters = sum(map(str.isalpha, sample))
         # Some collections are in lower case throughout; there a small letter begins sentences too.
         self.caseless = letters > 80 and sum(map(str.isupper, sample)) * 200 < letters
-        self.line_starts = [line.start for line in lines(text)]
+        self.line_starts = [line.start for line in rows]
 
     def ends(self, stop: re.Match[str]) -> bool:
         sign = stop.group()

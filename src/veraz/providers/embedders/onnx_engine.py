@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -17,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from veraz.errors import ProviderError
-from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+from veraz.errors import ProviderError, UsageError
+from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, Span, TextKind, Vectors
 from veraz.providers.embedders.checks import refuse_blanks, refuse_degenerate
+from veraz.providers.embedders.span_pooling import Pool, segments, windows
 
 Pooling = Literal["mean", "cls"]
 
@@ -83,6 +85,22 @@ class OnnxEncoder:
         outputs = {output.name: output for output in self._session.get_outputs()}
         self._output: str = "sentence_embedding" if "sentence_embedding" in outputs else next(iter(outputs))
         self.dimension: int | str | None = outputs[self._output].shape[-1]
+        self._token_output = self._token_vectors(outputs) if pooling == "mean" else None
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether there are token vectors whose mean is the sentence's."""
+        return self._token_output is not None
+
+    def _token_vectors(self, outputs: Mapping[str, Any]) -> str | None:
+        for name in ("token_embeddings", self._output):
+            if (
+                name in outputs
+                and len(outputs[name].shape) == 3
+                and outputs[name].shape[-1] == self.dimension
+            ):
+                return name
+        return None
 
     def run_all(self, batches: Sequence[Sequence[Sequence[int]]]) -> list[Vectors]:
         """`run` for each batch, several at a time when there are many.
@@ -103,6 +121,23 @@ class OnnxEncoder:
 
     def run(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """Embeddings of token id rows, float32 (rows, dimension), of length 1."""
+        output, mask = self._outputs(rows, self._output)
+        return _unit(_pooled(output, mask, self._pooling))
+
+    def run_tokens(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """The vectors of every token, float32 (rows, longest row, dimension), not scaled."""
+        if self._token_output is None:
+            raise UsageError(
+                f"{self._model} gives no token vectors whose mean is a text's vector",
+                fix="choose another chunker than 'late', or another model",
+            )
+        output, _ = self._outputs(rows, self._token_output)
+        return np.asarray(output, np.float32)
+
+    def _outputs(
+        self, rows: Sequence[Sequence[int]], output: str
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """An output for rows padded to the longest, and the mask of what is no padding."""
         width = max(map(len, rows))
         ids = np.full((len(rows), width), self._pad, np.int64)
         mask = np.zeros_like(ids)
@@ -110,8 +145,8 @@ class OnnxEncoder:
             ids[i, : len(row)] = row
             mask[i, : len(row)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        (output,) = self._session.run([self._output], {name: given[name] for name in self._inputs})
-        return _unit(_pooled(output, mask, self._pooling))
+        (found,) = self._session.run([output], {name: given[name] for name in self._inputs})
+        return found, mask
 
 
 def _open_session(model: Path, threads: int) -> Any:
@@ -176,6 +211,43 @@ class OnnxEmbedder:
         refuse_degenerate(vectors)
         cut = tuple(i for i, p in enumerate(places) if len(rows[p]) > self._space.max_tokens)
         return EmbeddingBatch(vectors, cut)
+
+    @property
+    def gives_tokens(self) -> bool:
+        return self._encoder.gives_tokens
+
+    async def embed_spans(self, text: str, groups: Sequence[Sequence[Span]]) -> Vectors:
+        refuse_blanks([text])
+        return await asyncio.to_thread(self._embed_spans, text, groups)
+
+    def _embed_spans(self, text: str, groups: Sequence[Sequence[Span]]) -> Vectors:
+        edges = segments(text, groups)
+        prefix, closing = self._space.passage_prefix, self._tokenizer.closing
+        parts = [text[start:end] for start, end in pairwise(edges)]
+        bare, framed, *rows = self._tokenizer.encode(["", prefix, prefix + parts[0], *parts[1:]])
+        opening, special = len(framed) - closing, len(bare) - closing
+        begin, end = framed[:opening], framed[opening:]
+        leads = [opening, *(special for _ in rows[1:])]
+        ids = [row[lead : len(row) - closing] for lead, row in zip(leads, rows, strict=True)]
+        pool = Pool([len(row) for row in ids], self._space.dimension)
+        self._fill(pool, begin, [token for row in ids for token in row], end)
+        vectors = _unit(pool.means(edges, groups))
+        refuse_degenerate(vectors)
+        return vectors
+
+    def _fill(self, pool: Pool, opening: list[int], ids: list[int], closing: list[int]) -> None:
+        """Runs the model over windows of `ids`, each between the opening and closing tokens."""
+        lead = len(opening)
+        size = max(1, self._space.max_tokens - lead - len(closing))
+        for window in windows(len(ids), size):
+            row = [*opening, *ids[window.start : window.end], *closing]
+            (vectors,) = self._encoder.run_tokens([row])
+            kept = lead - window.start
+            pool.add(window.first, vectors[kept + window.first : kept + window.last])
+            if window.first == 0:
+                pool.add_opening(vectors[:lead])
+            if window.last == len(ids):
+                pool.add_closing(vectors[len(row) - len(closing) :])
 
     def _cut(self, row: list[int]) -> list[int]:
         """At most max_tokens ids, the closing specials kept."""

@@ -1,7 +1,8 @@
 """Builds the E5 encoder as an ONNX graph from the weights file.
 
 Inputs `input_ids` and `attention_mask`, int64 (texts, tokens); output `sentence_embedding`, float32 (texts,
-hidden): the mean of the last layer over the unmasked tokens, scaled to length 1. The encoder is BERT's
+hidden): the mean of the last layer over the unmasked tokens, scaled to length 1; output `token_embeddings`, float32 (texts,
+tokens, hidden): that layer, which costs nothing unless it is asked for. The encoder is BERT's
 (Devlin et al. 2019: post-norm blocks, exact GELU), with learnt positions; mean pooling as in E5 (Wang et
 al. 2022).
 """
@@ -23,8 +24,9 @@ Precision = Literal["fp32", "int8"]
 
 INPUTS = ("input_ids", "attention_mask")
 OUTPUT = "sentence_embedding"
+TOKENS = "token_embeddings"
 
-GRAPH_VERSION = 2
+GRAPH_VERSION = 3
 """Part of the cached file's name: raise it when the graph changes."""
 
 _FUSED = "com.microsoft"
@@ -199,9 +201,9 @@ class _Encoder:
     def _pool(self, hidden: str) -> None:
         """The mean differs from the sum by a factor only, which the normalisation removes."""
         g = self.graph
-        g.node("Reshape", [hidden, "shape.texts"], "last")
+        g.node("Reshape", [hidden, "shape.texts"], TOKENS)
         g.node("Unsqueeze", ["mask", "one"], "mask.row")
-        g.node("MatMul", ["mask.row", "last"], "summed")
+        g.node("MatMul", ["mask.row", TOKENS], "summed")
         g.node("Squeeze", ["summed", "one"], "sum")
         g.node("LpNormalization", ["sum"], OUTPUT, axis=-1, p=2)
 
@@ -209,8 +211,11 @@ class _Encoder:
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in INPUTS
         ]
-        output = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["texts", self.size.hidden])
-        graph = helper.make_graph(self.graph.nodes, "e5", inputs, [output], self.graph.constants)
+        outputs = [
+            helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["texts", self.size.hidden]),
+            helper.make_tensor_value_info(TOKENS, TensorProto.FLOAT, ["texts", "tokens", self.size.hidden]),
+        ]
+        graph = helper.make_graph(self.graph.nodes, "e5", inputs, outputs, self.graph.constants)
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_FUSED, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 

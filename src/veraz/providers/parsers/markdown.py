@@ -16,12 +16,13 @@ from markdown_it.token import Token
 
 from veraz.errors import ItemError
 from veraz.nouns.corpus import BlockKind, ParsedDocument, RawItem
+from veraz.providers.parsers.captions import captioned
 from veraz.providers.parsers.fields import read_fields
 from veraz.providers.parsers.file import decoded, document, located
 from veraz.providers.parsers.outline import Heading, Outline, Piece
 from veraz.text.lines import lines, trim
 
-VERSION = "markdown/1"
+VERSION = "markdown/2"
 
 _FRONT = re.compile(r"---[ \t]*(?:\r\n|\n|\r)(.*?)(?:\r\n|\n|\r)?^---[ \t]*(?:\r\n|\n|\r|\Z)", re.S | re.M)
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?:[ \t]+(.*))?")
@@ -132,7 +133,8 @@ def outline(text: str) -> Outline:
             rulers.append((start, end))
         elif kind := _KINDS.get(token.type):
             pieces += _piece(text, kind, starts[token.map[0]], start, end)
-    return Outline(text, headings, _with_upper_header_rows(text, pieces), rulers, title=_title(headings))
+    pieces = captioned(text, _with_upper_header_rows(text, pieces))
+    return Outline(text, headings, pieces, rulers, title=_title(headings))
 
 
 def _is_comment(token: Token) -> bool:

@@ -79,6 +79,10 @@ def build_blocks(outline: Outline, sections: Sequence[Section]) -> tuple[Block, 
     return tuple(blocks)
 
 
+def ruler_spans(outline: Outline) -> tuple[Span, ...]:
+    return tuple(Span(start, end) for start, end in sorted(outline.rulers) if start < end)
+
+
 def _with_gaps(outline: Outline) -> Iterable[tuple[BlockKind, int, int]]:
     claimed: list[tuple[int, int, BlockKind | None]] = [
         *((p.start, p.end, p.kind) for p in outline.pieces),

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from veraz.nouns.corpus import BlockKind, ParsedDocument, RawItem, Span
+from veraz.providers.parsers.captions import captioned
 from veraz.providers.parsers.file import decoded, document
 from veraz.providers.parsers.outline import Heading, Outline, Piece
 from veraz.text.lines import (
@@ -29,7 +30,7 @@ from veraz.text.lines import (
     wrap_width,
 )
 
-VERSION = "plain/1"
+VERSION = "plain/2"
 
 _NUMBERED = re.compile(r"\s*([1-9]\d?(?:\.[1-9]\d?){0,4})(\.?)\s+(\S.{0,90})")
 _WORD_START = re.compile(r"[^\W\d_]{3}")
@@ -69,7 +70,7 @@ def outline(text: str) -> Outline:
         rulers += [(line.start, line.end) for line in group if is_ruler(text, line)]
         for run in _without_rulers(text, group):
             pieces += _pieces(text, run)
-    return Outline(text, headings, pieces, rulers, title=_title(text, groups, headings))
+    return Outline(text, headings, captioned(text, pieces), rulers, title=_title(text, groups, headings))
 
 
 def _groups(text: str) -> Iterator[list[Span]]:

@@ -10,7 +10,7 @@ from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import plain
 from veraz.providers.parsers.fields import read_fields
 from veraz.providers.parsers.file import located
-from veraz.providers.parsers.outline import Outline, build_blocks, build_sections
+from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, ruler_spans
 from veraz.text.decode import storable
 
 VERSION = "record/1"
@@ -56,6 +56,7 @@ class RecordParser:
             parser=f"{VERSION}+{version}",
             media=item.media,
             warnings=(*warnings, *outline.warnings, *notes),
+            rulers=ruler_spans(outline),
             **stated,
         )
 

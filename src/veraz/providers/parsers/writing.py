@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from veraz.nouns.corpus import BlockKind, Span
@@ -31,6 +31,7 @@ class Writer:
     level: int = 0  # of the heading being written; 0: a block
     start: int = -1  # of the open block; -1: none yet
     pending: str = ""  # white space, line break or bullet owed before the next word
+    rulers: list[tuple[int, int]] = field(default_factory=list)
     page_starts: list[int | None] = field(default_factory=list)  # None: nothing of the page is written yet
 
     def open(self, kind: BlockKind, level: int = 0) -> None:
@@ -50,6 +51,8 @@ class Writer:
         """Running text; its outer white space joins or parts it from its neighbours."""
         folded = _SPACE.sub(" ", text)
         inner = folded.strip(" ")
+        if self.start < 0 and inner.isspace():
+            return  # a hard space alone keeps lines apart
         if folded.startswith(" ") or not inner:
             self._owe_space(folded)
         if inner:
@@ -80,6 +83,10 @@ class Writer:
     def _put(self, text: str) -> None:
         self.parts.append(text)
         self.size += len(text)
+
+    def since(self, start: int) -> str:
+        """What was written from `start`, where a piece of text began."""
+        return "".join(self._since(start))
 
     def _since(self, start: int) -> list[str]:
         size, n = self.size, len(self.parts)
@@ -128,6 +135,26 @@ class Writer:
         self.close()
         self.pieces[-1] = Piece("table", self.pieces[-1].start, self.pieces[-1].end, named)
 
+    def append(self, other: Outline, deeper: int = 0) -> None:
+        """All that another outline holds, its headings `deeper` levels down."""
+        self.close()
+        if other.blank:
+            return
+        if self.size:
+            self._put("\n\n")
+        self._begin_pages()
+        at = self.size
+        self._put(other.text)
+        for piece in other.pieces:
+            caption = Span(piece.caption.start + at, piece.caption.end + at) if piece.caption else None
+            self.pieces.append(Piece(piece.kind, piece.start + at, piece.end + at, caption))
+        for heading in other.headings:
+            level = min(heading.level + deeper, 9)
+            self.headings.append(
+                replace(heading, start=heading.start + at, end=heading.end + at, level=level)
+            )
+        self.rulers += [(start + at, end + at) for start, end in other.rulers]
+
     def page(self) -> None:
         """The next page begins here, between two blocks or inside one."""
         self.page_starts.append(self.size if self.start >= 0 else None)
@@ -136,7 +163,9 @@ class Writer:
         """What was written. `title` is what the format itself calls the document."""
         self.close()
         starts = tuple(self.size if start is None else start for start in self.page_starts)
-        return Outline("".join(self.parts), self.headings, self.pieces, (), title, warnings, starts)
+        return Outline(
+            "".join(self.parts), self.headings, self.pieces, tuple(self.rulers), title, warnings, starts
+        )
 
     def _begin_pages(self) -> None:
         for at in range(len(self.page_starts) - 1, -1, -1):

@@ -6,24 +6,28 @@ language sql stable
 return hashtextextended(purpose || ' ' || veraz.current_tenant()::text || ' ' || analyser, 0);
 
 -- Writes the lexical rows of one revision's chunks, not yet current.
-create or replace function veraz.index_revision(for_revision uuid, for_analyser text) returns integer
+drop function if exists veraz.index_revision(uuid, text);
+create or replace function veraz.index_revision(for_revision uuid, analysers text[]) returns integer
 language plpgsql as $$
 declare
     tenant  uuid := veraz.current_tenant();
+    used    text;
     written integer;
 begin
-    insert into veraz.lexical_epoch (tenant_id, analyser) values (tenant, for_analyser) on conflict do nothing;
-    perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', for_analyser));
+    for used in select distinct a from unnest(analysers) a order by a loop
+        insert into veraz.lexical_epoch (tenant_id, analyser) values (tenant, used) on conflict do nothing;
+        perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', used));
+    end loop;
     with analysed as materialized (
-        select chunk_id, document_id, revision_id, veraz.analyse(for_analyser, concat_ws(E'\n\n', nullif(header, ''), display)) as tsv
+        select chunk_id, document_id, revision_id, analysers[ord + 1] as analyser, veraz.analyse(analysers[ord + 1], concat_ws(E'\n\n', nullif(header, ''), coalesce(embedded, display))) as tsv
           from veraz.chunk where tenant_id = tenant and revision_id = for_revision
     ), measured as materialized (
         select *, veraz.token_length(tsv) as length from analysed
     )
     insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, revision_id, analyser, length, bm25, tsv)
-    select tenant, chunk_id, document_id, revision_id, for_analyser, length, veraz.document_vector(tsv, length, e.reference_length), tsv
-      from measured, veraz.lexical_epoch e
-     where e.tenant_id = tenant and e.analyser = for_analyser;
+    select tenant, chunk_id, document_id, revision_id, analyser, length, veraz.document_vector(tsv, length, e.reference_length), tsv
+      from measured join veraz.lexical_epoch e using (analyser)
+     where e.tenant_id = tenant;
     get diagnostics written = row_count;
     return written;
 end $$;

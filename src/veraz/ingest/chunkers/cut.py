@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from veraz.ingest.tables import Table, read_table
-from veraz.nouns.corpus import BlockKind, ParsedDocument, Section, Span
+from veraz.ingest.tables import NamedTable, read_named
+from veraz.nouns.corpus import Block, BlockKind, ParsedDocument, Section, Span
 from veraz.text.lines import ENDS_SENTENCE, item_marker, line_parts, lines, trim
 from veraz.text.sentences import sentence_spans
 
@@ -29,6 +29,7 @@ class Unit:
 
     `before`/`after` are shown when a chunk begins/ends with this unit (a table's header, a fence).
     `shown` replaces the display form and keeps the unit alone in its chunk (some cells of a wide row).
+    `said` and `said_before` are the embedded forms of text and `before`, where those are others: rows as sentences.
     `tokens` is -1 until counted.
     """
 
@@ -44,10 +45,12 @@ class Unit:
     tokens: int = -1
     before_tokens: int = 0
     after_tokens: int = 0
-    table: Table | None = field(default=None, repr=False)
+    table: NamedTable | None = field(default=None, repr=False)
     ends_chunk: bool = False  # what follows would be read without its table header
-    columns: range | None = None  # of the row at `row_start`, when the unit is some of its cells
-    row_start: int = -1
+    row: int = -1  # of the table, when the unit is that row or some of its cells
+    columns: tuple[int, ...] | None = None  # None: all
+    said: str | None = None
+    said_before: str = ""
 
     @property
     def cost(self) -> int:
@@ -58,8 +61,14 @@ class Unit:
     def atomic(self) -> bool:
         return self.end - self.start <= 1
 
+    @property
+    def lead(self) -> str:
+        """`before` as it is embedded."""
+        return self.said_before if self.kind == "table" else self.before
+
     def body(self, text: str) -> str:
-        return text[self.start : self.end] if self.shown is None else self.shown
+        """As it is embedded."""
+        return text[self.start : self.end] if self.said is None else self.said
 
 
 def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
@@ -67,7 +76,7 @@ def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
     all there is."""
     text, filled = doc.text, {block.section for block in doc.blocks}
     parents = {section.parent for section in doc.sections}
-    units = [Unit(b.section, b.kind, *trim_block(text, b.kind, b.start, b.end)) for b in doc.blocks]
+    units = [_whole_block(text, block) for block in doc.blocks]
     for section in doc.sections:
         bare = section.level > 0 and section.ord not in filled and section.ord not in parents
         if bare and (not filled or _states_something(section)):
@@ -84,6 +93,16 @@ def whole_blocks(doc: ParsedDocument) -> Iterator[Unit]:
         ):
             unit.end_cost = AFTER_LABEL
     return iter(units)
+
+
+def _whole_block(text: str, block: Block) -> Unit:
+    unit = Unit(block.section, block.kind, *trim_block(text, block.kind, block.start, block.end))
+    if block.kind == "table":
+        named = read_named(text, unit.start, unit.end, block.caption)
+        if named.table.rows:
+            unit.table, unit.said = named, named.said()
+        unit.before = unit.said_before = named.above()
+    return unit
 
 
 def trim_block(text: str, kind: BlockKind, start: int, end: int) -> tuple[int, int]:
@@ -119,7 +138,7 @@ def cut_unit(text: str, unit: Unit, room: int, lang: str) -> list[Unit]:
     """Smaller units that together hold the same characters except white space. At least two, or one that
     is atomic or at a finer level; so repeated cutting ends."""
     if unit.kind == "table" and unit.level < 2:
-        return _cut_table(text, unit, room)
+        return _cut_table(text, unit, room, lang)
     if unit.level == 0:
         return _cut_structure(text, unit)
     if unit.level == 1:
@@ -128,7 +147,7 @@ def cut_unit(text: str, unit: Unit, room: int, lang: str) -> list[Unit]:
         for part in parts[:-1]:
             part.end_cost += AFTER_LABEL * _leads_on(text, part.start, part.end)
         return parts
-    return _cut_anywhere(text, unit, room)
+    return _cut_again(text, unit, room)
 
 
 def _cut_structure(text: str, unit: Unit) -> list[Unit]:
@@ -145,7 +164,7 @@ def _parts(text: str, unit: Unit, starts: Sequence[int], level: int, cost: float
     for start, end in pairwise([*starts, unit.end]):
         left, right = trim(text, start, end) if unit.kind != "code" else _trim_lines(text, start, end)
         if left < right:
-            parts.append(Unit(unit.section, unit.kind, left, right, level, end_cost=cost, table=None))
+            parts.append(Unit(unit.section, unit.kind, left, right, level, end_cost=cost))
     if parts:
         parts[0].before, parts[-1].after, parts[-1].end_cost = unit.before, unit.after, unit.end_cost
     return parts
@@ -195,58 +214,98 @@ def _joined(first: Unit, second: Unit) -> Unit:
     return first
 
 
-def _cut_table(text: str, unit: Unit, room: int) -> list[Unit]:
-    table = unit.table or read_table(text, unit.start, unit.end)
-    if not table.rows:
+def _cut_table(text: str, unit: Unit, room: int, lang: str) -> list[Unit]:
+    if unit.table is None:
         return _cut_anywhere(text, unit, room)
-    header = table.header_text(text)
-    before = f"{header}\n" if header else ""
-    if unit.level == 0:
-        parts = _parts(text, unit, [unit.start, *(row.start for row in table.rows[1:])], 1, AT_ITEM)
-        for part in parts[1:]:
-            part.before = before
-    elif unit.columns is None and unit.start < table.rows[0].start:
-        # Header and first row do not fit together: the header's own text must still be in some chunk.
-        parts = _parts(text, unit, [unit.start, table.rows[0].start], 1, AT_ITEM)
-        parts[0].level = 2
-        parts[-1].before = before
-    else:
-        return _cut_row(text, unit, table, room)
-    for part in parts:
-        part.table = table
+    if unit.level:
+        return _cut_row(text, unit, unit.table, room, lang)
+    table = unit.table.table
+    parts = _parts(text, unit, [unit.start, *(row.start for row in table.rows[1:])], 1, AT_ITEM)
+    for at, part in enumerate(parts):
+        part.table, part.row, part.said = unit.table, at, table.sentence(at)
+        part.before = unit.table.shown_above(at) if at else unit.before
+        part.said_before = unit.table.said_above(at)
+        if at + 1 < len(parts) and table.is_group(at):
+            part.end_cost += AFTER_LABEL
     return parts
 
 
-def _cut_row(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
-    """A row too wide for one chunk: groups of cells, each shown with the row's first cell under the headers
-    of its columns. A single cell that is too long is cut as text, under the name of its column."""
-    row = table.row_at(unit.start if unit.columns is None else unit.row_start)
-    columns = range(len(row.cells)) if row and unit.columns is None else unit.columns
-    if row is None or columns is None or len(columns) < 2:
-        return _cut_cell(text, unit, table, room)
+def _cut_row(text: str, unit: Unit, named: NamedTable, room: int, lang: str) -> list[Unit]:
+    """A row too wide for one chunk: groups of cells, each after the row's label and under the headers of its columns. A single
+    cell that is too long is cut as text, under the names of its row and column."""
+    table, row = named.table, named.table.rows[unit.row]
+    columns = range(table.stub, len(row.cells)) if unit.columns is None else unit.columns
+    filled = [column for column in columns if table.cell(row, column)]
+    if len(filled) < 2:
+        return _cut_cell(text, unit, named, room, lang)
     groups = max(2, -(-unit.cost * 6 // (room * 5)))
-    share = max(1, -(-len(columns) // groups))
+    share = max(1, -(-len(filled) // groups))
     parts, begin = [], unit.start
-    for first in range(columns[0], columns[-1] + 1, share):
-        group = range(first, min(first + share, columns[-1] + 1))
-        end = unit.end if group[-1] == columns[-1] else row.cells[group[-1]].end
-        part = Unit(unit.section, unit.kind, *trim(text, begin, end), 1, end_cost=AT_WORD, table=table)
-        part.columns, part.row_start = group, row.start
-        part.shown = table.columns(text, row, group)
+    for first in range(0, len(filled), share):
+        group = tuple(filled[first : first + share])
+        end = unit.end if group[-1] == filled[-1] else row.cells[group[-1]].end
+        part = Unit(unit.section, unit.kind, *trim(text, begin, end), 1, end_cost=AT_WORD, table=named)
+        part.row, part.columns, part.said_before = unit.row, group, named.said_above(unit.row)
+        part.shown, part.said = named.columns(unit.row, group), table.sentence(unit.row, group)
         parts.append(part)
         begin = end
-    return [part for part in parts if part.end > part.start]
+    return parts
 
 
-def _cut_cell(text: str, unit: Unit, table: Table, room: int) -> list[Unit]:
-    """Pieces of one long cell, each led by what its row and its column are called."""
-    row = table.row_at(unit.row_start)
-    lead = table.cell_name(text, row, unit.columns[0]) if row and unit.columns else ""
+def _cut_cell(text: str, unit: Unit, named: NamedTable, room: int, lang: str) -> list[Unit]:
+    """Pieces of one long cell, each led by what its row and its column are called. What stands before the cell goes with its
+    first piece."""
+    table, row = named.table, named.table.rows[unit.row]
+    columns = range(len(row.cells)) if unit.columns is None else unit.columns
+    column = max((column for column in columns if table.cell(row, column)), default=0)
+    rate = unit.cost / max(1, len(unit.lead) + len(unit.body(text)))
+    # Names that fill the chunk would leave no room for what they name.
+    fits = int(room / rate / 2)
+    full, short = (named.cell_said(unit.row, column, labelled=labelled) for labelled in (True, False))
+    said = next((words for words in (full, short) if len(words) <= fits), "")
+    above = named.said_above(unit.row)
+    above = above if len(above) + len(said) <= fits else ""
+    before = _opening(text, unit, row.cells[column].start)
+    begin = row.cells[column].start if before else unit.start
+    rest = Unit(unit.section, unit.kind, begin, unit.end, 3, end_cost=unit.end_cost)
+    pieces = _cut_sentences(text, rest, room / rate, lang)
+    for piece in pieces:
+        piece.before, piece.said_before = named.cell_shown(unit.row, column), above + said
+        piece.said = text[piece.start : piece.end].strip("| ").replace("\\|", "|") or None
+    for opening in before:
+        opening.said = full.strip() if full == said and full else None
+        opening.before = named.shown_above(unit.row) if unit.row else named.above()
+        opening.said_before, opening.columns = above, ()
+    return [*before, *pieces]
+
+
+def _cut_sentences(text: str, unit: Unit, size: float, lang: str) -> list[Unit]:
+    """Sentences of a cell, and pieces of those that are longer than `size` characters."""
+    spans = sentence_spans(text[unit.start : unit.end], lang)
+    parts = _parts(text, unit, [unit.start, *(unit.start + span.start for span in spans[1:])], 3, AT_SENTENCE)
+    pieces: list[Unit] = []
+    for part in parts:
+        part.tokens = part.end - part.start
+        pieces += [part] if part.tokens * 2 <= size else _cut_anywhere(text, part, int(size))
+    for piece in pieces:
+        piece.tokens, piece.ends_chunk = -1, piece is pieces[-1]
+    return pieces
+
+
+def _opening(text: str, unit: Unit, end: int) -> list[Unit]:
+    """What a unit holds before its long cell, where that is more than bars: header rows, the label of the row."""
+    start, end = trim(text, unit.start, end)
+    if not any(map(str.isalnum, text[start:end])):
+        return []
+    return [Unit(unit.section, unit.kind, start, end, 3, end_cost=INSIDE_WORD)]
+
+
+def _cut_again(text: str, unit: Unit, room: int) -> list[Unit]:
+    """Pieces of a piece, each with its names while these leave room."""
     parts = _cut_anywhere(text, unit, room)
-    # A name that fills the chunk would leave no room for what it names.
-    if lead and len(lead) * 4 < len(unit.body(text)) * room // unit.cost:
+    if unit.kind == "table" and unit.columns is None and unit.before_tokens * 2 <= room:
         for part in parts:
-            part.before = f"{lead}: "
+            part.before, part.said_before = unit.before, unit.said_before
     return parts
 
 
@@ -257,7 +316,7 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
     starts = [unit.start]
     costs: list[float] = []
     while unit.end - starts[-1] > size:
-        at, cost = _cut_point(text, starts[-1], min(starts[-1] + size, unit.end), unit.end)
+        at, cost = cut_point(text, starts[-1], min(starts[-1] + size, unit.end), unit.end)
         if at >= unit.end:
             break
         starts.append(at)
@@ -273,14 +332,18 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
     return parts
 
 
-def _cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
-    """The last white space before `target`, else the nearest place up to it that parts no number, else
-    `target`."""
+def cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
+    """The last white space before `target`, else the nearest place up to it that parts no number, else the
+    next one a little after it, else `target`."""
     for at in range(target, start, -1):
         if text[at - 1].isspace() and not _parts_number(text, at):
             return at, AT_WORD
     for at in range(target, start, -1):
-        if at < end and not _joins(text[at - 1], text[at]):
+        if at < end and not joins(text[at - 1], text[at]):
+            return at, INSIDE_WORD
+    # Targets are a quarter of the room away, so that a number a little longer than that still fits.
+    for at in range(target + 1, min(start + 3 * (target - start), end - 1) + 1):
+        if not joins(text[at - 1], text[at]):
             return at, INSIDE_WORD
     return target, INSIDE_WORD
 
@@ -291,7 +354,7 @@ def _parts_number(text: str, at: int) -> bool:
     return before.isdigit() and text[at : at + 1].isalnum()
 
 
-def _joins(left: str, right: str) -> bool:
+def joins(left: str, right: str) -> bool:
     """Whether a cut between the two characters could change a number, a character or a sign."""
     if _DIGIT_JOIN.match(left) and _DIGIT_JOIN.match(right):
         return True
@@ -321,8 +384,10 @@ class Cost:
         best = [0.0] + [float("inf")] * n
         back = [0] * (n + 1)
         for end in range(1, n + 1):
+            price = 1 + (self.units[end - 1].end_cost if end < n else 0.0)
             for start, tokens in self._starts(end):
-                cost = best[start] + self._price(tokens, end, n)
+                shortfall = 1 - tokens / self.room if tokens < self.room else 0.0
+                cost = best[start] + (price + shortfall * shortfall / 2)
                 if cost < best[end]:
                     best[end], back[end] = cost, start
         bounds: list[tuple[int, int]] = []
@@ -345,8 +410,3 @@ class Cost:
                 return
             if alone or total + unit.before_tokens <= self.room:
                 yield start, total + unit.before_tokens
-
-    def _price(self, tokens: int, end: int, n: int) -> float:
-        shortfall = 1 - min(1.0, tokens / self.room)
-        boundary = self.units[end - 1].end_cost if end < n else 0.0
-        return 1 + boundary + shortfall * shortfall / 2

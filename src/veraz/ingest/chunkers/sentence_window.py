@@ -1,0 +1,48 @@
+"""One sentence is searched; it is read with its neighbours, which are its `window`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from veraz.ingest.chunkers.context import ChunkContext, at_least
+from veraz.ingest.chunkers.cut import Unit
+from veraz.ingest.chunkers.sentences import sentence_units
+from veraz.ingest.chunkers.structure import Packer, Run, in_order
+from veraz.nouns.corpus import Chunk, ParsedDocument, Span
+
+NAME = "sentence-window"
+
+
+class SentenceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`sentences`: how many on each side, within the section. A list item, a table and a code block count as one sentence."""
+
+    sentences: int = 3
+
+    def __post_init__(self) -> None:
+        at_least(NAME, "sentences", self.sentences, 0)
+
+    @property
+    def version(self) -> str:
+        return f"{NAME}/1 sentences={self.sentences}"
+
+    @property
+    def pooled(self) -> bool:
+        return False
+
+    def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
+        units = sentence_units(doc, context.lang)
+        made = Packer(doc, context).fit([Run((unit,)) for unit in units])
+        return in_order(replace(chunk, window=self._window(units, chunk)) for _, chunk in made)
+
+    def _window(self, units: Sequence[Unit], chunk: Chunk) -> Span:
+        first = last = bisect_right(units, chunk.spans[0].start, key=lambda unit: unit.start) - 1
+        for _ in range(self.sentences):
+            if first and units[first - 1].section == chunk.section:
+                first -= 1
+            if last + 1 < len(units) and units[last + 1].section == chunk.section:
+                last += 1
+        return Span(units[first].start, units[last].end)

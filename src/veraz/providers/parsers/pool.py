@@ -1,0 +1,161 @@
+"""Parsing in processes of its own, so that a document that hangs, crashes or takes all memory costs itself alone.
+
+`multiprocessing` would run the caller's script again in each process, and knows no limits; so the processes are started and
+spoken to here. Each serves one document at a time and lives for many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pickle
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.parsers.worker import FRAME, TOO_LARGE, Limits, Refusal, Reply, parse
+
+WORKER = "veraz.providers.parsers.worker"
+MAX_REPLY = 1 << 30
+DOCUMENTS_EACH = 500
+"""Documents after which a process is replaced: libraries leak."""
+
+
+class ParsersHere:
+    """In this process and without limits: for tests, and for callers who trust their files."""
+
+    async def parse(self, item: RawItem) -> ParsedDocument:
+        return _opened(item, await asyncio.to_thread(parse, item, Limits().characters))
+
+    async def close(self) -> None:
+        pass
+
+
+class ParserPool:
+    """Up to `size` processes (0: one a processor), started when they are first needed. Bound to one event loop."""
+
+    def __init__(self, size: int, limits: Limits, *, module: str = WORKER) -> None:
+        self._limits = limits
+        self._module = module
+        self._idle: list[_Worker] = []
+        self._places = asyncio.Semaphore(size or os.cpu_count() or 1)
+        self._closed = False
+
+    async def parse(self, item: RawItem) -> ParsedDocument:
+        async with self._places:
+            worker = self._idle.pop() if self._idle else await _Worker.start(self._module, self._limits)
+            reply = None
+            try:
+                reply = await worker.ask(item, self._limits)
+            finally:
+                if reply is None or reply.tired or worker.tired or self._closed:
+                    await worker.stop()
+                else:
+                    self._idle.append(worker)
+        return _opened(item, reply)
+
+    async def close(self) -> None:
+        self._closed = True
+        idle, self._idle = self._idle, []
+        for worker in idle:
+            await worker.stop()
+
+
+def _opened(item: RawItem, reply: Reply) -> ParsedDocument:
+    if reply.document is None:
+        raise (reply.refusal or Refusal("its parser gave nothing")).error(item)
+    return reply.document
+
+
+class _Worker:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._served = 0
+        self._broken = False
+
+    @classmethod
+    async def start(cls, module: str, limits: Limits) -> _Worker:
+        # A session of its own: Ctrl-C is for the caller, who lets documents in work be finished.
+        process = await asyncio.create_subprocess_exec(
+            *_command(module, limits),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @property
+    def tired(self) -> bool:
+        return self._broken or self._served >= DOCUMENTS_EACH
+
+    async def ask(self, item: RawItem, limits: Limits) -> Reply:
+        """The process's reply; a process that does not give one is broken, and says what that means for the document."""
+        self._served += 1
+        try:
+            async with asyncio.timeout(limits.seconds):
+                return await self._exchange(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+        except TimeoutError:
+            self._broken = True
+            return Reply(
+                refusal=Refusal(
+                    f"took longer than {limits.seconds:g} s to parse",
+                    fix="split or simplify the file, or raise [ingest] parse_seconds",
+                )
+            )
+        except (asyncio.IncompleteReadError, ConnectionError, msgspec.DecodeError):
+            self._broken = True
+            return Reply(refusal=await self._last_words())
+
+    async def _exchange(self, frame: bytes) -> Reply:
+        source, target = self._process.stdout, self._process.stdin
+        if source is None or target is None:
+            raise ConnectionError
+        target.write(FRAME.pack(len(frame)))
+        target.write(frame)
+        await target.drain()
+        (size,) = FRAME.unpack(await source.readexactly(FRAME.size))
+        if size > MAX_REPLY:
+            raise ConnectionError
+        return msgspec.json.decode(await source.readexactly(size), type=Reply)
+
+    async def _last_words(self) -> Refusal:
+        try:
+            async with asyncio.timeout(5):
+                code = await self._process.wait()
+        except TimeoutError:
+            await self.stop()
+            return Refusal("its parser answered nothing that can be read")
+        if (
+            code == 1
+        ):  # Python ended by itself: it could not even say so, which is what being out of memory looks like
+            return TOO_LARGE
+        return Refusal(
+            f"its parser crashed ({_named(code)})",
+            fix="open and save the file again with the program that made it, or convert it",
+        )
+
+    async def stop(self) -> None:
+        self._kill()
+        await self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+
+def _command(module: str, limits: Limits) -> Sequence[str]:
+    stated = (str(limits.seconds), str(limits.memory), str(limits.characters))
+    return (sys.executable, "-P", "-m", module, *stated)
+
+
+def _named(code: int) -> str:
+    import signal
+
+    with contextlib.suppress(ValueError):
+        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return f"exit code {code}"

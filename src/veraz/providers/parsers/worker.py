@@ -1,0 +1,146 @@
+"""The process in which parsers run: `python -m veraz.providers.parsers.worker`. Not to be run by hand.
+
+It reads one pickled RawItem a frame and writes one JSON Reply; a frame is its length in four bytes and its content. The end of
+its input ends it. Replies are JSON, not pickles: a document that takes this process over must not reach the one that asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import struct
+import sys
+import warnings
+from typing import BinaryIO
+
+import msgspec
+
+from veraz.errors import ItemError
+from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.parsers import parser_for
+
+FRAME = struct.Struct("!I")
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What one document may cost: seconds, bytes of memory, characters of text."""
+
+    seconds: float = 30.0
+    memory: int = 1 << 30
+    characters: int = 50_000_000
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The parts of an ItemError."""
+
+    reason: str
+    path: str = ""
+    external_id: str | None = None
+    stage: str = "parse"
+    fix: str | None = None
+
+    def error(self, item: RawItem) -> ItemError:
+        return ItemError(
+            self.reason,
+            path=self.path or item.path,
+            external_id=self.external_id or item.external_id,
+            stage=self.stage,
+            fix=self.fix,
+        )
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """Exactly one of the two is set. `tired`: the process holds more memory than it should, and wants to be replaced."""
+
+    document: ParsedDocument | None = None
+    refusal: Refusal | None = None
+    tired: bool = False
+
+
+def parse(item: RawItem, characters: int) -> Reply:
+    """What the parser of the item says of it; whatever goes wrong is a refusal."""
+    try:
+        document = parser_for(item).parse(item)
+    except ItemError as error:
+        return Reply(refusal=Refusal(error.reason, error.path, error.external_id, error.stage, error.fix))
+    except MemoryError:
+        return Reply(refusal=TOO_LARGE, tired=True)
+    except RecursionError:
+        return Reply(refusal=Refusal("nested too deeply", fix="simplify the file, or leave it out"))
+    except Exception as error:  # a library's own failure costs this document alone
+        detail = " ".join(str(error).split())[:200]
+        return Reply(
+            refusal=Refusal(
+                f"its parser failed: {type(error).__name__}{': ' if detail else ''}{detail}",
+                fix="open and save the file again with the program that made it, or convert it",
+            )
+        )
+    if len(document.text) > characters:
+        return Reply(
+            refusal=Refusal(f"holds {len(document.text):,} characters", fix="split the file"), tired=True
+        )
+    return Reply(document=document)
+
+
+TOO_LARGE = Refusal(
+    "needs more memory than a document may", fix="split the file, or raise [ingest] parse_memory_mb"
+)
+
+
+def main() -> None:
+    limits = Limits(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    source, target = _channels()
+    _bound_memory(limits.memory)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    while (frame := _read(source)) is not None:
+        # Should the parent be gone, nobody else ends a parser that hangs.
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds * 1.5 + 5)
+        reply = _encoded(parse(pickle.loads(frame), limits.characters))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        target.write(FRAME.pack(len(reply)) + reply)
+        target.flush()
+
+
+def _encoded(reply: Reply) -> bytes:
+    try:
+        return msgspec.json.encode(reply)
+    except MemoryError:
+        return msgspec.json.encode(Reply(refusal=TOO_LARGE, tired=True))
+
+
+def _channels() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes, out of the way of libraries that print."""
+    source, target = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    return source, target
+
+
+def _bound_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows, where time and crashes are bounded still
+        return
+    # Private writable memory: mapped libraries do not count. Without it (macOS), all address space.
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (size, size))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _read(source: BinaryIO) -> bytes | None:
+    head = source.read(FRAME.size)
+    if len(head) < FRAME.size:
+        return None
+    (size,) = FRAME.unpack(head)
+    frame = source.read(size)
+    return frame if len(frame) == size else None
+
+
+if __name__ == "__main__":
+    main()

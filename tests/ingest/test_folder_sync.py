@@ -1,0 +1,128 @@
+"""A folder that moves on: what is gone, renamed, left out, and what would be done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.corpus import rows
+
+from veraz.engine import AsyncVeraz
+from veraz.errors import CheckFailed, UsageError
+from veraz.nouns.corpus import Access, Change
+
+
+def fill(root: Path, names: str) -> None:
+    for name in names.split():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"About {name}: the valve {Path(name).stem} is open.\n")
+
+
+async def ids(engine: AsyncVeraz) -> set[str]:
+    found = await engine.search("valve open", lang="en", k=50)
+    return {hit.document.external_id for hit in found.hits}
+
+
+async def test_pruning_deletes_what_is_gone_and_nothing_else(engine: AsyncVeraz, tmp_path: Path) -> None:
+    fill(tmp_path, "a.txt b.txt c.txt deep/d.txt")
+    await engine.ingest([tmp_path], source="s")
+    await engine.ingest([tmp_path / "a.txt"], source="other")
+    (tmp_path / "b.txt").unlink()
+    (tmp_path / "deep/d.txt").write_bytes(
+        b"\x00\x01\x02 broken \xff\xfe" * 9
+    )  # there, though it cannot be read today
+    plain = await engine.ingest([tmp_path], source="s")
+    assert (plain.deleted, plain.unchanged, plain.failed) == (0, 2, 1)
+    report = await engine.ingest([tmp_path], source="s", prune=True)
+    assert (report.deleted, report.unchanged, report.failed, report.changes) == (
+        1, 2, 1, (Change("deleted", "b.txt"),),
+    )  # fmt: skip
+    assert await ids(engine) == {"a.txt", "c.txt", "deep/d.txt"}
+    fill(tmp_path, "b.txt")
+    assert (await engine.ingest([tmp_path], source="s", prune=True)).changes == ()
+    assert "b.txt" in await ids(engine)
+
+
+async def test_a_wrong_path_does_not_empty_a_source(engine: AsyncVeraz, tmp_path: Path) -> None:
+    fill(tmp_path / "right", "a.txt b.txt c.txt d.txt e.txt")
+    fill(tmp_path / "wrong", "z.txt")
+    await engine.ingest([tmp_path / "right"], source="s")
+    with pytest.raises(CheckFailed, match=r"5 of the source's 5 documents .* such as a.txt[\s\S]*--yes"):
+        await engine.ingest([tmp_path / "wrong"], source="s", prune=True)
+    assert await ids(engine) == {"a.txt", "b.txt", "c.txt", "d.txt", "e.txt"}
+    with pytest.raises(CheckFailed, match=r"nothing was done: .* no such file or folder"):
+        await engine.ingest([tmp_path / "missing"], source="s", prune=True, confirmed=True)
+    with pytest.raises(UsageError, match="standard input"):
+        await engine.ingest(["-"], source="s", prune=True)
+    report = await engine.ingest([tmp_path / "wrong"], source="s", prune=True, confirmed=True)
+    assert (report.new, report.deleted) == (1, 5)
+    assert await ids(engine) == {"z.txt"}
+
+
+async def test_a_renamed_document_keeps_its_labels_and_its_vectors(
+    engine: AsyncVeraz, tmp_path: Path
+) -> None:
+    fill(tmp_path, "a.txt b.txt")
+    await engine.ingest([tmp_path], source="s")
+    await engine.set_access("a.txt", source="s", access=Access(("board",)))
+    (tmp_path / "a.txt").rename(tmp_path / "moved.txt")
+    fill(tmp_path, "copy.txt")
+    report = await engine.ingest([tmp_path], source="s", prune=True)
+    assert (report.renamed, report.new, report.deleted, report.embedded) == (1, 2, 1, 2)
+    assert report.changes == (Change("renamed", "moved.txt", "a.txt"),)
+    assert await ids(engine) == {"b.txt", "copy.txt"}
+    labels = await rows(
+        engine, "select external_id, acl from veraz.document where deleted_at is null order by 1"
+    )
+    assert labels == [("b.txt", ["public"]), ("copy.txt", ["public"]), ("moved.txt", ["board"])]
+
+
+async def test_a_dry_run_says_what_the_run_then_does(engine: AsyncVeraz, tmp_path: Path) -> None:
+    first = await engine.ingest([tmp_path / "none.txt"], source="s", dry_run=True)
+    assert (first.failed, first.dry_run) == (1, True)
+    assert await rows(engine, "select count(*) from veraz.source") == [(0,)]
+    fill(tmp_path, "a.txt b.txt c.txt d.txt")
+    await engine.ingest([tmp_path], source="s")
+    (tmp_path / "a.txt").write_text("The valve a is shut.\n")
+    (tmp_path / "b.txt").rename(tmp_path / "x.txt")
+    (tmp_path / "c.txt").unlink()
+    fill(tmp_path, "n.txt")
+    before = await rows(
+        engine, "select external_id, current_revision_id, deleted_at from veraz.document order by 1"
+    )
+    planned = await engine.ingest([tmp_path], source="s", prune=True, dry_run=True)
+    assert (
+        await rows(
+            engine, "select external_id, current_revision_id, deleted_at from veraz.document order by 1"
+        )
+        == before
+    )
+    assert planned.changes == (
+        Change("changed", "a.txt"),
+        Change("new", "n.txt"),
+        Change("renamed", "x.txt", "b.txt"),
+        Change("deleted", "c.txt"),
+    )
+    done = await engine.ingest([tmp_path], source="s", prune=True)
+    counts = ("new", "changed", "unchanged", "renamed", "deleted", "failed")
+    assert (
+        [getattr(planned, name) for name in counts]
+        == [getattr(done, name) for name in counts]
+        == [2, 1, 1, 1, 2, 0]
+    )
+    assert not done.dry_run
+    assert (await engine.ingest([tmp_path], source="s", prune=True, dry_run=True)).changes == ()
+
+
+async def test_ignored_files_are_left_out_of_folders_and_globs(engine: AsyncVeraz, tmp_path: Path) -> None:
+    fill(tmp_path, "a.txt drafts/b.txt deep/c.txt deep/keep.txt deep/er/c.txt notes.txt")
+    (tmp_path / ".verazignore").write_text("drafts/\n# a comment\nc.txt\n")
+    (tmp_path / "deep/.verazignore").write_text("!c.txt\n/keep.txt\n")
+    assert (await engine.ingest([tmp_path], source="s", exclude=["notes*"])).new == 3
+    assert await ids(engine) == {"a.txt", "deep/c.txt", "deep/er/c.txt"}
+    report = await engine.ingest([str(tmp_path / "**/*.txt")], source="s", exclude=["notes*"], prune=True)
+    assert (report.unchanged, report.deleted) == (3, 0)
+    left_out = await engine.ingest([tmp_path], source="s", exclude=["notes*", "deep"], prune=True)
+    assert (left_out.unchanged, left_out.deleted) == (1, 2)
+    with pytest.raises(UsageError, match="no pattern"):
+        await engine.ingest([tmp_path], source="s", exclude=["!"])

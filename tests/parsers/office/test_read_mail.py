@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from datetime import date
+from email.message import EmailMessage
+
+import pytest
+from tests.support.office import blocks, headings, parse
+
+from veraz.errors import ItemError
+from veraz.nouns.corpus import ParsedDocument
+
+
+def mail(text: str | None = "Take 5 mg.", subject: str = "Dose") -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"], message["From"], message["To"] = subject, "Ana <a@x.org>", "b@x.org"
+    message["Date"] = "Tue, 05 Mar 2024 10:30:00 +0100"
+    if text is not None:
+        message.set_content(text)
+    return message
+
+
+def read(message: EmailMessage | bytes) -> ParsedDocument:
+    return parse(message if isinstance(message, bytes) else message.as_bytes(), "a.eml")
+
+
+def test_subject_text_and_fields() -> None:
+    doc = read(mail(subject="Änderung der Dosis"))
+    assert (doc.title, headings(doc)) == ("Änderung der Dosis", [(1, "Änderung der Dosis")])
+    assert blocks(doc) == [("paragraph", "Take 5 mg.")]
+    assert doc.published_at == date(2024, 3, 5)
+    assert dict(doc.meta) == {"from": "Ana <a@x.org>", "to": "b@x.org", "date": "2024-03-05T10:30:00+01:00"}
+
+
+def test_of_alternatives_the_plain_text_unless_the_other_has_a_table() -> None:
+    both = mail("Take 5 mg.")
+    both.add_alternative("<p>Take <b>5</b> mg.</p>", subtype="html")
+    assert read(both).text == "Dose\n\nTake 5 mg."
+    table = mail("Drug mg Sorbex 5")
+    table.add_alternative(
+        "<table><tr><th>Drug</th><th>mg</th></tr><tr><td>Sorbex</td><td>5</td></tr></table>", subtype="html"
+    )
+    assert blocks(read(table)) == [("table", "| Drug | mg |\n|---|---|\n| Sorbex | 5 |")]
+
+
+def test_html_in_a_container_with_its_images_is_read_once() -> None:
+    message = mail("see the page")
+    message.add_alternative("<h1>Head</h1><p>one two three four five six seven</p>", subtype="html")
+    message.get_payload()[1].add_related(b"png", "image", "png", cid="<1>")  # type: ignore[union-attr, index]
+    doc = read(message)
+    assert doc.text == "Dose\n\nHead\n\none two three four five six seven"
+    assert headings(doc) == [(1, "Dose"), (2, "Head")]
+
+
+def test_attachments_are_named() -> None:
+    message = mail()
+    message.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="dosis-ñ.pdf")
+    message.add_attachment("a,b", subtype="csv", filename="x.csv")
+    assert read(message).warnings == ("2 attachments left out: dosis-ñ.pdf, x.csv",)
+
+
+def test_a_forwarded_mail_is_a_section() -> None:
+    outer = mail("See below.", "Fwd: Dose")
+    outer.add_attachment(mail("Take 5 mg.", "Dose"))
+    doc = read(outer)
+    assert headings(doc) == [(1, "Fwd: Dose"), (2, "Dose")]
+    assert [text for _, text in blocks(doc)] == [
+        "See below.",
+        "From: Ana <a@x.org>\nTo: b@x.org\nDate: Tue, 05 Mar 2024 10:30:00 +0100",
+        "Take 5 mg.",
+    ]
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-8", "koi8-r"])
+def test_character_sets(charset: str) -> None:
+    text = "доза" if charset == "koi8-r" else "5 µg täglich"
+    message = mail(None)
+    message.set_content(text, charset=charset, cte="base64")
+    assert read(message).text == f"Dose\n\n{text}"
+
+
+def test_a_wrong_character_set_is_told() -> None:
+    payload = b"Subject: x\nContent-Type: text/plain; charset=us-ascii\nContent-Transfer-Encoding: 8bit\n\n5 \xc2\xb5g\n"
+    doc = read(payload)
+    assert doc.text == "x\n\n5 µg"
+    assert doc.warnings == ("a text part is not us-ascii, as it says: read as utf-8",)
+
+
+def test_soft_line_breaks_are_joined() -> None:
+    payload = b"Subject: x\nContent-Type: text/plain; format=flowed\n\nTake one \ntablet.\n-- \nAna\n"
+    assert "Take one tablet.\n" in read(payload).text
+
+
+def test_encrypted_empty_and_no_mail() -> None:
+    locked = b"Subject: x\nContent-Type: multipart/encrypted; boundary=b\n\n--b\n\nx\n--b--\n"
+    for payload, reason in (
+        (locked, "encrypted mail"),
+        (b"", "no content"),
+        (b"just a line\nand another\n", "no mail"),
+        (mail(" ").as_bytes(), "a mail without text"),
+        (
+            b"Subject: x\nContent-Type: text/plain; charset=utf-16\n\n\xff\xfe5\x00\n",
+            "a text part left out: not valid utf-16",
+        ),
+    ):
+        with pytest.raises(ItemError, match=reason):
+            read(payload)
+
+
+def test_mails_in_mails_end() -> None:
+    message = mail("inmost")
+    for _ in range(40):
+        outer = mail("x")
+        outer.add_attachment(message)
+        message = outer
+    doc = read(message)
+    assert "inmost" not in doc.text
+    assert "mails nested more than 20 deep left out" in doc.warnings

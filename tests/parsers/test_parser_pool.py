@@ -1,0 +1,106 @@
+"""A document that hangs, crashes or takes all memory costs itself, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from veraz.errors import ItemError
+from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.parsers import parser_for
+from veraz.providers.parsers.pool import ParserPool, ParsersHere
+from veraz.providers.parsers.worker import Limits
+
+LIMITS = Limits(seconds=4, memory=512 << 20, characters=100_000)
+
+
+def item(words: str, name: str = "a.txt") -> RawItem:
+    return RawItem(f"in/{name}", name, "text", payload=words.encode())
+
+
+@pytest_asyncio.fixture
+async def hostile() -> AsyncIterator[ParserPool]:
+    pool = ParserPool(2, LIMITS, module="tests.support.hostile_worker")
+    yield pool
+    await pool.close()
+
+
+async def outcome(pool: ParserPool | ParsersHere, one: RawItem) -> ParsedDocument | ItemError:
+    try:
+        return await pool.parse(one)
+    except ItemError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("hang", "took longer than 4 s to parse"),
+        ("spin", "took longer than 4 s to parse"),
+        ("crash", "its parser crashed (signal SIGABRT)"),
+        ("exit", "its parser crashed (exit code 7)"),
+        ("memory", "needs more memory than a document may"),
+        ("creep", "needs more memory than a document may"),
+        ("deep", "nested too deeply"),
+        ("raise", "its parser failed: ZeroDivisionError: division by zero"),
+    ],
+)
+async def test_a_failing_parser_costs_one_document(hostile: ParserPool, word: str, reason: str) -> None:
+    good = [item(f"good text {n}", f"{n}.txt") for n in range(6)]
+    found = await asyncio.gather(*(outcome(hostile, one) for one in [*good[:3], item(word), *good[3:]]))
+    failed = found.pop(3)
+    assert isinstance(failed, ItemError)
+    assert (failed.reason, failed.path, failed.external_id, failed.stage) == (
+        reason,
+        "in/a.txt",
+        "a.txt",
+        "parse",
+    )
+    assert failed.fix
+    assert [one.text for one in found if isinstance(one, ParsedDocument)] == [
+        f"good text {n}" for n in range(6)
+    ]
+
+
+async def test_what_a_parser_prints_is_not_taken_for_its_answer(hostile: ParserPool) -> None:
+    assert (await hostile.parse(item("print this"))).text == "print this"
+
+
+async def test_too_much_text_is_refused(hostile: ParserPool) -> None:
+    with pytest.raises(ItemError, match="holds 100,001 characters"):
+        await hostile.parse(item("a" * 100_001))
+
+
+async def test_the_answer_is_what_the_parser_gives_here() -> None:
+    page = RawItem(
+        "p.md", "p.md", "markdown", payload=b"---\ndate: 2024-02-03\nacl: [a, b]\nx: 1\n---\n# T\n\nwords\n"
+    )
+    record = RawItem(
+        "c", "1", "record", record={"id": "1", "text": "t\ud83d\ude00\ud800", "n": 10**30, "u": None}, line=3
+    )
+    pool = ParserPool(1, Limits())
+    try:
+        for one in (page, record):
+            assert await pool.parse(one) == await ParsersHere().parse(one) == parser_for(one).parse(one)
+    finally:
+        await pool.close()
+
+
+async def test_an_idle_process_ends_with_its_parent() -> None:
+    """Nothing is left behind when the caller is killed: the end of its input ends a process."""
+    pool = ParserPool(1, Limits())
+    await pool.parse(item("text"))
+    (worker,) = pool._idle
+    assert worker._process.stdin is not None
+    worker._process.stdin.close()
+    async with asyncio.timeout(5):
+        assert await worker._process.wait() == 0
+    started = time.monotonic()
+    assert (await outcome(pool, item("more"))) is not None  # a process that ended meanwhile is replaced
+    assert time.monotonic() - started < 20
+    assert (await pool.parse(item("again"))).text == "again"
+    await pool.close()

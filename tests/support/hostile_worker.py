@@ -1,0 +1,44 @@
+"""A parser process whose parser does what a broken or attacked one does, by the words of the document."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.parsers import plain, worker
+
+
+class Hostile:
+    def parse(self, item: RawItem) -> ParsedDocument:
+        word = (item.payload or b"").split()[0]
+        if word == b"hang":
+            time.sleep(60)
+        elif word == b"spin":
+            while True:
+                pass
+        elif word == b"crash":
+            os.abort()
+        elif word == b"exit":
+            os._exit(7)
+        elif word == b"memory":
+            bytearray(1 << 31)
+        elif word == b"creep":
+            held = []
+            while True:
+                held.append(bytearray(1 << 20))
+        elif word == b"deep":
+            return self.parse(item)
+        elif word == b"print":
+            print("noise" * 10_000)
+            sys.stderr.write("noise" * 10_000)
+        elif word == b"raise":
+            raise ZeroDivisionError("division by zero")
+        return plain.PlainParser().parse(item)
+
+
+worker.parser_for = lambda _: Hostile()  # type: ignore[assignment]
+
+if __name__ == "__main__":
+    worker.main()
