@@ -155,8 +155,10 @@ def _pairs(left: Sequence[Segment], right: Sequence[Segment]) -> int:
 
 def _prose(lines: Sequence[Segment]) -> bool:
     """Whether lines mostly fill their column, and with words."""
-    width = max(line.x1 for line in lines) - min(line.x0 for line in lines)
-    filled = median(line.x1 - line.x0 for line in lines) / max(width, 1.0)
+    widths = sorted(line.x1 - line.x0 for line in lines)
+    filled = median(widths) / max(
+        widths[len(widths) * 4 // 5], 1.0
+    )  # one long line says nothing of the others
     words = median(len(line.words) for line in lines)
     characters = median(len(line.text) for line in lines)
     wide = sum(ord(char) > 0x2E80 for line in lines[:20] for char in line.text) > 60
