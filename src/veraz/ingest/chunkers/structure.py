@@ -26,7 +26,7 @@ from veraz.ingest.chunkers.cut import Cost, Unit, cut_unit, whole_blocks
 from veraz.ingest.header import contextual_header
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 
-CHUNKER = "structure/1"
+CHUNKER = "structure/2"
 
 HARDLY_FITS = 5
 """Characters a token: a section longer than this times the limit is counted by its parts at once, not first as a whole."""
