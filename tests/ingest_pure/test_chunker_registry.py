@@ -125,6 +125,13 @@ def test_a_sentence_is_read_with_its_neighbours_of_the_section() -> None:
     ]
 
 
+def test_a_window_wider_than_the_section_is_the_section() -> None:
+    doc = parse("# A\n\nOne is here. Two is here.\n\n# B\n\nThree is here.")
+    chunks = chunker("sentence-window", {"sentences": 10**12}).chunk(doc, CONTEXT)
+    windows = [doc.text[c.window.start : c.window.end] for c in chunks if c.window]
+    assert windows == ["One is here. Two is here."] * 2 + ["Three is here."]
+
+
 def test_the_recursive_splitter_fills_chunks_over_sections() -> None:
     doc = parse("\n\n".join(f"## Part {n}\n\nA few words of part {n}." for n in range(40)))
     structure = chunker("structure", {}).chunk(doc, replace(CONTEXT, limit=100))

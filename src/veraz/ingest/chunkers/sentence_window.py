@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,10 +39,8 @@ class SentenceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return in_order(replace(chunk, window=self._window(units, chunk)) for _, chunk in made)
 
     def _window(self, units: Sequence[Unit], chunk: Chunk) -> Span:
-        first = last = bisect_right(units, chunk.spans[0].start, key=lambda unit: unit.start) - 1
-        for _ in range(self.sentences):
-            if first and units[first - 1].section == chunk.section:
-                first -= 1
-            if last + 1 < len(units) and units[last + 1].section == chunk.section:
-                last += 1
+        at = bisect_right(units, chunk.spans[0].start, key=lambda unit: unit.start) - 1
+        begin = bisect_left(units, chunk.section, key=lambda unit: unit.section)
+        end = bisect_right(units, chunk.section, key=lambda unit: unit.section)
+        first, last = max(begin, at - self.sentences), min(end - 1, at + self.sentences)
         return Span(units[first].start, units[last].end)

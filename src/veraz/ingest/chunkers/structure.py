@@ -15,7 +15,7 @@ markup that the parser named as such, when nothing follows them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -30,8 +30,9 @@ CHUNKER = "structure/2"
 
 HARDLY_FITS = 5
 """Characters a token: a section longer than this times the limit is counted by its parts at once, not first as a whole."""
-SURELY_LONG = 12
-"""Characters a token: a block longer than this times the room is cut uncounted."""
+SURELY_LONG: Mapping[BlockKind, int] = {"paragraph": 6, "quote": 6, "list": 12, "code": 12, "table": 12}
+"""Characters a token: a block longer than this times the room is cut uncounted. Sentences are packed again without a loss,
+other blocks should rather stay whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def nothing_fits(limit: int) -> UsageError:
 def _surely_long(unit: Unit, room: int) -> bool:
     """Whether to cut a unit without counting it: its level says that cutting needs no count."""
     finest = 0 if unit.kind == "table" else 1
-    return unit.level <= finest and unit.end - unit.start > room * SURELY_LONG
+    return unit.level <= finest and unit.end - unit.start > room * SURELY_LONG[unit.kind]
 
 
 def page_of(doc: ParsedDocument, at: int) -> int | None:

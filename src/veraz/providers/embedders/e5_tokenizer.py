@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain, filterfalse
 from typing import cast
@@ -61,28 +61,28 @@ class E5Tokenizer:
         """
         normal = [self.normalise(text) for text in texts]
         rows = [text.split(" ") for text in normal]
-        known = self._learn(set(chain.from_iterable(rows)))
-        found = [self._join(known, row) for row in rows]
+        found = [self._join(row) for row in rows]
+        self._learn({word for row, ids in zip(rows, found, strict=True) if ids is None for word in row})
+        found = [self._join(row) if ids is None else ids for row, ids in zip(rows, found, strict=True)]
         rest = [n for n, ids in enumerate(found) if ids is None]
         for n, ids in zip(rest, self._encode([normal[n] for n in rest], whole=True), strict=True):
             found[n] = ids
         return cast("list[list[int]]", found)
 
-    def _learn(self, words: Iterable[str]) -> Mapping[str, tuple[int, ...]]:
-        """The ids of all words met so far; those worth keeping among `words` are added."""
-        known = self._known  # another thread may begin a new one
+    def _join(self, words: Sequence[str]) -> list[int] | None:
+        """None where not all words are known."""
+        try:
+            return [self._opening, *chain.from_iterable(map(self._known.__getitem__, words)), self._closing]
+        except KeyError:
+            return None
+
+    def _learn(self, words: set[str]) -> None:
+        """Keeps the ids of the words that are worth it."""
+        known = self._known if len(self._known) < _WORDS_KEPT else {}
         unknown = filterfalse(known.__contains__, words)
         new = [word for word in unknown if len(word) <= _LONGEST_KEPT and _MARK not in word]
         known.update(zip(new, map(tuple, self._encode(new, whole=False)), strict=True))
-        if len(known) > _WORDS_KEPT:
-            self._known = {}
-        return known
-
-    def _join(self, known: Mapping[str, tuple[int, ...]], words: Sequence[str]) -> list[int] | None:
-        try:
-            return [self._opening, *chain.from_iterable(map(known.__getitem__, words)), self._closing]
-        except KeyError:
-            return None
+        self._known = known
 
     def _encode(self, normal: Sequence[str], *, whole: bool) -> list[list[int]]:
         """Ids of normalised texts, with the two specials if they are `whole`."""
