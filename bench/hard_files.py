@@ -154,7 +154,8 @@ async def measure(folder: str) -> list[Row]:
 
 def by_format(rows: list[Row]) -> str:
     lines = [
-        "| format | files | ingested | with warnings | refused | text recall (median, least) | headings | tables | merged places | slowest |",
+        "| format | files | ingested | with warnings | refused | text recall (median, least) | headings | tables "
+        "| merged places | slowest |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for suffix in sorted({row.suffix for row in rows}):
