@@ -209,6 +209,10 @@ FUNCTIONS: dict[str, Entry] = {
     "authenticate": Entry(Kind.CREDENTIALS),
     "current_roles": Entry(Kind.IDENTITY, "select veraz.current_roles()"),
     "current_tenant": Entry(Kind.IDENTITY, "select veraz.current_tenant()"),
+    "declarations": Entry(Kind.WRITE, "select * from veraz.declarations(%(document_id)s)"),
+    "declarations_without": Entry(
+        Kind.WRITE, "select veraz.declarations_without(%(document_id)s, %(revision_ids)s)::text"
+    ),
     "declared_successor": Entry(Kind.WRITE, "select (veraz.declared_successor(%(document_id)s)).successor"),
     "dimension": Entry(Kind.PURE, "select veraz.dimension(7)"),
     "document_vector": Entry(

@@ -22,6 +22,7 @@ alter table veraz.document
     add column superseded_from date,
     add column supersession_pinned boolean not null default false,
     add column purged_number integer not null default 0,
+    add column purged_declarations jsonb not null default '[]',
     add check (acl_rule <> 'owner' or owner is not null),
     add check (readable_until > readable_from),
     add check (erased_at is null or (deleted_at is not null and current_revision_id is null));
@@ -31,6 +32,7 @@ comment on column veraz.document.superseded_from is 'the day from which the succ
 comment on column veraz.document.supersession_pinned is 'an operator said by what it is replaced, or that it is not: what documents declare no longer counts';
 comment on column veraz.document.erased_at is 'text and vectors are gone for good; the identity stays, so that the document does not come back by itself';
 comment on column veraz.document.purged_number is 'the highest number that a purged revision had: no number is given twice, or an old citation would find another text';
+comment on column veraz.document.purged_declarations is 'what purged revisions declared that it replaces, with the first day of each: days before stay as they were';
 create index document_deleted on veraz.document (tenant_id, deleted_at) where deleted_at is not null;
 
 -- Upstream's own date, or no beginning where it only says when the revision ended, or the day on which it was taken in.

@@ -51,9 +51,23 @@ language sql immutable parallel safe
 return coalesce(case when a_from is not null and b_from is not null and a_from <> b_from then a_from > b_from
                      when a_edition ~ '^[0-9]{1,15}$' and b_edition ~ '^[0-9]{1,15}$' then a_edition::bigint > b_edition::bigint end, false);
 
+-- What the revisions of a document say of what it replaces, those that the retention policy let go included.
+create or replace function veraz.declarations(of_document uuid)
+returns table (supersedes text, item text, edition text, stated_from date, effective_from date) language sql stable as $$
+    select r.supersedes, r.item, r.edition, r.stated_from, r.effective_from
+      from veraz.revision r where r.tenant_id = veraz.current_tenant() and r.document_id = of_document
+    union all
+    select p.supersedes, p.item, p.edition, p.stated_from, p.effective_from
+      from veraz.document d
+     cross join jsonb_to_recordset(d.purged_declarations)
+             as p (supersedes text, item text, edition text, stated_from date, effective_from date)
+     where d.tenant_id = veraz.current_tenant() and d.document_id = of_document
+$$;
+
 -- By which document this one is replaced, as current revisions of its source declare it: one that names its external id, else the next
 -- edition of the same item. Of several that name it the newest counts. A deleted document goes on declaring: withdrawn guidance must not
--- come back because its successor went away. Nulls where nothing declares it.
+-- come back because its successor went away. It is replaced since the first revision of its successor that declares it: a later one renews
+-- the successor, and changes nothing about the days before. Nulls where nothing declares it.
 create or replace function veraz.declared_successor(of_document uuid, out successor uuid, out since date)
 language sql stable as $$
     with self as (
@@ -61,22 +75,29 @@ language sql stable as $$
           from veraz.document d join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
          where d.tenant_id = veraz.current_tenant() and d.document_id = of_document
     ), named as (
-        select n.document_id, r.effective_from, 0 as kind, r.revised_at as newest, null::date as next, null::bigint as number
+        select n.document_id, 0 as kind, r.revised_at as newest, null::date as next, null::bigint as number
           from self s
           join veraz.revision r on r.tenant_id = veraz.current_tenant() and r.supersedes = s.external_id
           join veraz.document n on n.tenant_id = r.tenant_id and n.current_revision_id = r.revision_id and n.source_id = s.source_id
          where n.document_id <> s.document_id
     ), later as (
-        select n.document_id, r.effective_from, 1 as kind, null::date as newest, r.stated_from as next,
+        select n.document_id, 1 as kind, null::date as newest, r.stated_from as next,
                case when r.edition ~ '^[0-9]{1,15}$' then r.edition::bigint end as number
           from self s
           join veraz.revision r on r.tenant_id = veraz.current_tenant() and r.item = s.item
           join veraz.document n on n.tenant_id = r.tenant_id and n.current_revision_id = r.revision_id and n.source_id = s.source_id
          where n.document_id <> s.document_id and s.item is not null and veraz.is_later(r.stated_from, r.edition, s.stated_from, s.edition)
+    ), chosen as (
+        select document_id, kind
+          from (select * from named union all select * from later) d
+         order by kind, newest desc nulls last, next nulls last, number nulls last, document_id limit 1
     )
-    select document_id, effective_from
-      from (select * from named union all select * from later) d
-     order by kind, newest desc nulls last, next nulls last, number nulls last, document_id limit 1
+    select c.document_id,
+           (select greatest(min(x.effective_from), '0001-01-01'::date)
+              from self s, veraz.declarations(c.document_id) x
+             where case c.kind when 0 then x.supersedes = s.external_id
+                               else x.item = s.item and veraz.is_later(x.stated_from, x.edition, s.stated_from, s.edition) end)
+      from chosen c
 $$;
 
 -- Links of one tenant are decided one transaction at a time: two that each see half of a cycle would both be let through. Taken before any
