@@ -168,7 +168,8 @@ class ItemFailure:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from."""
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `superseded`
+    counts documents that another one replaces from this run on, `unsuperseded` those that count again."""
 
     new: int
     changed: int
@@ -183,6 +184,7 @@ class IngestReport:
     seconds: float
     errors: tuple[ItemFailure, ...]
     warnings: tuple[str, ...] = ()
+    unsuperseded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

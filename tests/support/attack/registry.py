@@ -237,6 +237,7 @@ FUNCTIONS: dict[str, Entry] = {
         Kind.WRITE, "select veraz.merge_blocks('en', array(select -n from generate_series(1, 1000) n))"
     ),
     "merge_postings": Entry(Kind.WRITE, "select veraz.merge_postings('en')"),
+    "pin_stated": Entry(Kind.WRITE, "select veraz.pin_stated(%(document_id)s, null)"),
     "pin_supersession": Entry(Kind.WRITE, "select veraz.pin_supersession(%(document_id)s, null, null)"),
     "query_terms": Entry(
         Kind.STATISTICS, "select analyser, lexeme, weight from veraz.query_terms(%(question)s, 'en')"

@@ -39,12 +39,16 @@ create index document_deleted on veraz.document (tenant_id, deleted_at) where de
 alter table veraz.revision
     add column item text check (item <> ''),
     add column edition text,
+    add column bytes_hash bytea check (length(bytes_hash) = 32),
+    add column stated jsonb not null default '{}',
     add column stated_from date generated always as (coalesce(valid_from, revised_at, published_at)) stored,
     add column effective_from date generated always as (
         coalesce(valid_from, revised_at, published_at, case when valid_to is not null then '-infinity'::date end,
                  (ingested_at at time zone 'UTC')::date)) stored;
 comment on column veraz.revision.effective_from is 'the day from which it holds: what --as-of compares';
 comment on column veraz.revision.item is 'what editions under different external ids have in common: of one source and item the newest supersedes the others';
+comment on column veraz.revision.stated is 'what the caller of an ingest stated beside the bytes: it stays as long as the bytes are the same';
+comment on column veraz.revision.bytes_hash is 'sha256 of what was read, whatever parser and chunker; null in revisions of schema version 3';
 create index revision_effective on veraz.revision (tenant_id, document_id, effective_from desc, number desc) include (revision_id, valid_to);
 create index revision_item on veraz.revision (tenant_id, item) where item is not null;
 
