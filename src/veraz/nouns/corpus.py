@@ -202,10 +202,12 @@ class SourceSettings:
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Who acts: a tenant and the roles that open access labels. Never taken from a request body. `subject` names the credential
-    in logs: a key's prefix or a token's subject."""
+    in logs: a key's prefix or a token's subject. `operator`: whose word opened the engine, not a credential that was presented;
+    keys, tenants and what concerns all of them are the operator's alone."""
 
     tenant_id: UUID
     tenant: str
     roles: tuple[str, ...]
     may_write: bool = True
     subject: str | None = None
+    operator: bool = False
