@@ -92,6 +92,7 @@ ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
+INIT = "veraz init --database URL (as an administrator)"
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -119,6 +120,7 @@ class AsyncVeraz:
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
+        self._is_installed = False
 
     @classmethod
     async def open(
@@ -229,13 +231,24 @@ class AsyncVeraz:
         await self._installed()
 
     async def _installed(self) -> None:
+        """Raises DatabaseError where tables, functions or policies are not those of this version. Asked once."""
+        if not self._is_installed and not await self._is_replayed():
+            raise DatabaseError(
+                f"functions and policies of the database at {redact(self._database.url)} are those of another version of Veraz",
+                fix=INIT,
+            )
+        self._is_installed = True
+
+    async def _is_replayed(self) -> bool:
+        """Whether functions and policies are those of this version; a newer schema has its own. Raises DatabaseError where the
+        tables are older."""
         async with self._database.administration() as connection:
             installed = await installed_version(connection)
         if installed is None or installed[0] < latest_version():
             raise DatabaseError(
-                f"the database at {redact(self._database.url)} has no Veraz schema of this version",
-                fix="veraz init --database URL (as an administrator)",
+                f"the database at {redact(self._database.url)} has no Veraz schema of this version", fix=INIT
             )
+        return installed[0] > latest_version() or installed[1] == replay_digest()
 
     async def identity(self) -> Identity:
         """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
@@ -260,12 +273,16 @@ class AsyncVeraz:
         if (key is None) == (token is None):
             raise UsageError("authenticate takes a key or a token", fix="give one of them")
         if key is not None:
-            return await identify_key(self._database, key)
+            found = await identify_key(self._database, key)
+            await self._installed()
+            return found
         assert token is not None
         settings = self.config.auth
         if self._jwks is None and settings.jwks:
             self._jwks = Jwks(settings.jwks)
-        return await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        found = await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        await self._installed()
+        return found
 
     def acting_as(self, identity: Identity) -> AsyncVeraz:
         """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
@@ -940,12 +957,12 @@ class AsyncVeraz:
     async def status(self) -> Status:
         """Of the whole database, all tenants together: the operator's."""
         self._require_operator()
-        await self._installed()
+        replayed = await self._is_replayed()
         async with self._database.maintenance() as connection:
             counted = await ops_store.counts(connection)
             spaces = await ops_store.spaces(connection)
             lexical = await ops_store.lexical_state(connection)
-            health = await self._health(connection, lexical)
+            health = await self._health(connection, lexical, replayed=replayed)
         capabilities = self._database.capabilities
         return Status(
             version=__version__,
@@ -971,9 +988,11 @@ class AsyncVeraz:
             health=health,
         )
 
-    async def _health(self, connection: Connection, lexical: Sequence[LexicalState]) -> tuple[Check, ...]:
+    async def _health(
+        self, connection: Connection, lexical: Sequence[LexicalState], *, replayed: bool
+    ) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
-        return checks(broken, lexical, await ops_store.dead_rows(connection))
+        return checks(broken, lexical, await ops_store.dead_rows(connection), replayed=replayed)
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
