@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from psycopg.rows import class_row
-
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.errors import UsageError
 from veraz.nouns.corpus import Access, AccessRule, Section, Span
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
-
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,11 @@ async def show_document(
     as_of: date | None = None,
 ) -> Shown:
     """Raises UsageError where the document or the revision does not exist for this caller, or the id is in several sources."""
-    found = await _of_class(
-        connection, "find_document", FoundDocument, {"external_id": external_id, "source": source}
+    found = await rows_of(
+        connection,
+        FoundDocument,
+        statement("ops", "find_document"),
+        {"external_id": external_id, "source": source},
     )
     if not found:
         raise UsageError(
@@ -65,11 +65,8 @@ async def show_document(
             fix="name one with --source",
         )
     [document] = found
-    revisions = tuple(
-        await _of_class(
-            connection, "document_revisions", ShownRevision, {"document_id": document.document_id}
-        )
-    )
+    key = {"document_id": document.document_id}
+    revisions = tuple(await rows_of(connection, ShownRevision, statement("ops", "document_revisions"), key))
     current = next((r.number for r in revisions if r.revision_id == document.current_revision_id), None)
     if as_of is not None:
         chosen = _held(revisions, as_of, external_id)
@@ -153,11 +150,3 @@ def spans_of(edges: Sequence[int]) -> tuple[Span, ...]:
 
 async def _rows(connection: Connection, name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     return await (await connection.execute(statement("ops", name), parameters)).fetchall()
-
-
-async def _of_class(
-    connection: Connection, name: str, kind: type[Row], parameters: dict[str, Any]
-) -> list[Row]:
-    async with connection.cursor(row_factory=class_row(kind)) as cursor:
-        await cursor.execute(statement("ops", name), parameters)
-        return await cursor.fetchall()

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import msgspec
 import numpy as np
-from psycopg.rows import class_row
 
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
@@ -232,9 +232,9 @@ class HydratedRow:
 
 async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUID, Hit]:
     """Hits without rank or scores, by chunk id; an id that the caller may not read is absent."""
-    async with connection.cursor(row_factory=class_row(HydratedRow)) as cursor:
-        await cursor.execute(statement("search", "hydrate"), {"chunk_ids": list(chunk_ids)})
-        return {row.chunk_id: _hit(row) for row in await cursor.fetchall()}
+    wanted = {"chunk_ids": list(chunk_ids)}
+    rows = await rows_of(connection, HydratedRow, statement("search", "hydrate"), wanted)
+    return {row.chunk_id: _hit(row) for row in rows}
 
 
 def _hit(row: HydratedRow) -> Hit:
