@@ -32,7 +32,7 @@ from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
 from veraz.db.rights import read_rights, require_unprivileged
-from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact
+from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact, require_writer
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
@@ -92,6 +92,7 @@ ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
+INIT = "veraz init --database URL (as an administrator)"
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -119,6 +120,7 @@ class AsyncVeraz:
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
+        self._is_installed = False
 
     @classmethod
     async def open(
@@ -169,6 +171,7 @@ class AsyncVeraz:
 
     async def init(self, *, renew_runtime_login: bool = False) -> Initialised:
         """Creates or upgrades schema, roles, embedding space and tenant. Safe to repeat and to run twice at once."""
+        self._require_operator()
         applied, space = await self._install(renew=renew_runtime_login)
         password = applied.runtime_password
         url = login_url(self._database.url, RUNTIME_ROLE, password) if password else None
@@ -228,13 +231,24 @@ class AsyncVeraz:
         await self._installed()
 
     async def _installed(self) -> None:
+        """Raises DatabaseError where tables, functions or policies are not those of this version. Asked once."""
+        if not self._is_installed and not await self._is_replayed():
+            raise DatabaseError(
+                f"functions and policies of the database at {redact(self._database.url)} are those of another version of Veraz",
+                fix=INIT,
+            )
+        self._is_installed = True
+
+    async def _is_replayed(self) -> bool:
+        """Whether functions and policies are those of this version; a newer schema has its own. Raises DatabaseError where the
+        tables are older."""
         async with self._database.administration() as connection:
             installed = await installed_version(connection)
         if installed is None or installed[0] < latest_version():
             raise DatabaseError(
-                f"the database at {redact(self._database.url)} has no Veraz schema of this version",
-                fix="veraz init --database URL (as an administrator)",
+                f"the database at {redact(self._database.url)} has no Veraz schema of this version", fix=INIT
             )
+        return installed[0] > latest_version() or installed[1] == replay_digest()
 
     async def identity(self) -> Identity:
         """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
@@ -249,7 +263,7 @@ class AsyncVeraz:
                     f"no tenant {self.config.tenant!r}, or it is disabled",
                     fix=f"check --tenant and `veraz tenant list`, or make it with: veraz tenant add {self.config.tenant}",
                 )
-            self._identity = Identity(*found, tuple(self.config.roles))
+            self._identity = Identity(*found, tuple(self.config.roles), operator=True)
         return self._identity
 
     async def authenticate(self, *, key: str | None = None, token: str | None = None) -> Identity:
@@ -259,12 +273,16 @@ class AsyncVeraz:
         if (key is None) == (token is None):
             raise UsageError("authenticate takes a key or a token", fix="give one of them")
         if key is not None:
-            return await identify_key(self._database, key)
+            found = await identify_key(self._database, key)
+            await self._installed()
+            return found
         assert token is not None
         settings = self.config.auth
         if self._jwks is None and settings.jwks:
             self._jwks = Jwks(settings.jwks)
-        return await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        found = await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        await self._installed()
+        return found
 
     def acting_as(self, identity: Identity) -> AsyncVeraz:
         """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
@@ -273,7 +291,23 @@ class AsyncVeraz:
         other._identity = identity
         return other
 
-    # --- keys and tenants: the administrator's
+    def _require_operator(self) -> None:
+        """Raises AccessDenied for an engine that acts as who presented a credential: whatever login it holds, what concerns keys
+        and tenants is not theirs."""
+        identity = self._identity
+        if identity is not None and not identity.operator:
+            raise AccessDenied(
+                f"{identity.subject or 'this credential'} may not do what is the operator's",
+                fix="use the veraz command line, or an engine that acts as its own identity",
+            )
+
+    async def _writer(self) -> Identity:
+        """Who acts, if they may write in their tenant. Asked before any work is done."""
+        identity = await self.identity()
+        require_writer(identity)
+        return identity
+
+    # --- keys and tenants: the operator's
 
     async def add_key(
         self,
@@ -285,6 +319,7 @@ class AsyncVeraz:
     ) -> NewKey:
         """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
         date, or `never`. The key itself is in this answer alone."""
+        self._require_operator()
         kept, secret, name = check_roles(roles), make_key(), check_name(name)
         expires_at = expiry(expires, datetime.now(UTC))
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
@@ -295,26 +330,30 @@ class AsyncVeraz:
 
     async def keys(self) -> tuple[ApiKey, ...]:
         """The keys of the engine's tenant, revoked and expired ones too, newest first."""
+        self._require_operator()
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
             return await identities.keys(connection)
 
     async def revoke_key(self, prefix: str) -> ApiKey:
         """Refuses the key from the next request on. `prefix` may be the whole key. Raises UsageError where there is none."""
-        public = key_prefix(prefix)
-        async with self._database.maintenance((await self.identity()).tenant_id) as connection:
+        self._require_operator()
+        public, identity = key_prefix(prefix), await self.identity()
+        async with self._database.maintenance(identity.tenant_id) as connection:
             revoked = await identities.revoke_key(connection, public)
         if revoked is None:
-            raise UsageError(f"no key {public} in tenant {self.config.tenant}", fix="see: veraz key list")
+            raise UsageError(f"no key {public} in tenant {identity.tenant}", fix="see: veraz key list")
         return revoked
 
     async def tenants(self) -> tuple[Tenant, ...]:
         """Every tenant, with what it holds."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             return await identities.tenants(connection)
 
     async def add_tenant(self, slug: str, *, name: str | None = None) -> Tenant:
         """Makes a tenant. Raises UsageError when there is one of that slug."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             made = await identities.add_tenant(connection, check_slug(slug), name)
@@ -332,6 +371,7 @@ class AsyncVeraz:
         return await self._set_disabled(slug, False)
 
     async def _set_disabled(self, slug: str, disabled: bool) -> Tenant:
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             if await identities.set_disabled(connection, slug, disabled) is None:
@@ -342,6 +382,7 @@ class AsyncVeraz:
     async def remove_tenant(self, slug: str, *, progress: Callable[[int], None] | None = None) -> int:
         """Disables the tenant and erases everything of it, for good: documents, vectors, traces, keys. Returns the number of
         rows; `progress` is told how many are gone. Interrupted, it is run again."""
+        self._require_operator()
         await self._installed()
         return await erase_tenant(self._database, slug, progress)
 
@@ -369,13 +410,14 @@ class AsyncVeraz:
         progress: Progress | None = None,
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        identity = await self._writer()
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
         require_storable("supersedes", supersedes, lang)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
         overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
         items = discovery.discover(_listed(paths), stdin=stdin)
-        return await self._ingest(await self.identity(), items, settings, overrides, progress)
+        return await self._ingest(identity, items, settings, overrides, progress)
 
     async def _ingest(
         self,
@@ -409,7 +451,7 @@ class AsyncVeraz:
 
     async def merge_index(self) -> Mapping[str, int]:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
-        identity = await self.identity()
+        identity = await self._writer()
         async with self._database.transaction(identity, "write") as connection:
             pending = await ingest_store.pending_postings(connection)
         merged = {}
@@ -422,7 +464,7 @@ class AsyncVeraz:
 
     async def _changing(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
         """One write transaction of the runtime role, run again after a deadlock."""
-        identity = await self.identity()
+        identity = await self._writer()
 
         async def once() -> Result:
             async with self._database.transaction(identity, "write") as connection:
@@ -431,8 +473,9 @@ class AsyncVeraz:
         return await self._database.again(once)
 
     async def _removing(self, what: str, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-        """The same as the maintenance role: the runtime login may not remove what it serves."""
-        identity = await self.identity()
+        """The same as the maintenance role: the runtime login may not remove what it serves. That role asks nothing about who
+        acts, so it is asked here."""
+        identity = await self._writer()
 
         async def once() -> Result:
             async with self._database.maintenance(identity.tenant_id) as connection:
@@ -561,7 +604,7 @@ class AsyncVeraz:
     ) -> Purged:
         """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
         own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
-        identity = await self.identity()
+        identity = await self._writer()
         run = retention.Run(self._database, identity, await self.retention(), batch, progress)
         try:
             return await run.run(dry_run=dry_run)
@@ -684,7 +727,9 @@ class AsyncVeraz:
         """Names a successor that was deleted, to who could read it were it not: it hides this document all the same."""
         if shown.superseded_at is None or shown.superseded_by is not None:
             return shown
-        async with self._database.transaction(await self.identity(), "write") as connection:
+        # for readers too: only mode "write" sees deleted rows, and the statement asks for their labels
+        reader = replace(await self.identity(), may_write=True)
+        async with self._database.transaction(reader, "write") as connection:
             hidden = await lifecycle.hidden_successor(connection, shown.document_id)
         if hidden is None:
             return shown
@@ -796,13 +841,13 @@ class AsyncVeraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
+        tenant."""
+        writer = await self._writer()
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
-        identity = (
-            await self._evaluation_tenant(dataset, ingest_progress) if loaded else await self.identity()
-        )
+        identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         filters = Filters(sources=(source,) if source else None)
         reports = []
         for mode in modes:
@@ -844,6 +889,7 @@ class AsyncVeraz:
 
     async def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             await identities.add_tenant(connection, check_slug(slug))
@@ -851,7 +897,7 @@ class AsyncVeraz:
             found = await identities.find_tenant(connection, slug)
         if found is None:
             raise AccessDenied(f"tenant {slug} is disabled", fix=f"veraz tenant enable {slug}")
-        return Identity(*found, tuple(self.config.roles))
+        return Identity(*found, tuple(self.config.roles), operator=True)
 
     async def _ranked_query(
         self, identity: Identity, filters: Filters, mode: Mode, question: str
@@ -909,12 +955,14 @@ class AsyncVeraz:
     # --- looking after it
 
     async def status(self) -> Status:
-        await self._installed()
+        """Of the whole database, all tenants together: the operator's."""
+        self._require_operator()
+        replayed = await self._is_replayed()
         async with self._database.maintenance() as connection:
             counted = await ops_store.counts(connection)
             spaces = await ops_store.spaces(connection)
             lexical = await ops_store.lexical_state(connection)
-            health = await self._health(connection, lexical)
+            health = await self._health(connection, lexical, replayed=replayed)
         capabilities = self._database.capabilities
         return Status(
             version=__version__,
@@ -940,9 +988,11 @@ class AsyncVeraz:
             health=health,
         )
 
-    async def _health(self, connection: Connection, lexical: Sequence[LexicalState]) -> tuple[Check, ...]:
+    async def _health(
+        self, connection: Connection, lexical: Sequence[LexicalState], *, replayed: bool
+    ) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
-        return checks(broken, lexical, await ops_store.dead_rows(connection))
+        return checks(broken, lexical, await ops_store.dead_rows(connection), replayed=replayed)
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are

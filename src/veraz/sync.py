@@ -332,7 +332,8 @@ class Veraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
+        tenant."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
@@ -362,7 +363,7 @@ class Veraz:
         return self._portal.run(self._engine.explain_trace(trace_id))
 
     def status(self) -> Status:
-
+        """Of the whole database, all tenants together: the operator's."""
         return self._portal.run(self._engine.status())
 
     def space(self) -> ops_store.Space:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -69,6 +69,7 @@ class Tally:
             "changed",
             "unchanged",
             "superseded",
+            "unsuperseded",
             "deleted",
             "documents",
             "chunks",
@@ -94,6 +95,7 @@ class Prepared:
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
     raw_hash: bytes
+    stated: Mapping[str, str]  # by callers, now and earlier of the same bytes
     expected: UUID | None
     is_new: bool
     deleted_at: datetime | None
@@ -179,13 +181,14 @@ class Ingest:
                 connection, self._source.source_id, [i.external_id for i in items]
             )
         changed = []
+        stated = self._overrides.stated()
         for item in items:
             stored = known.get(item.external_id)
-            digest = plan.raw_hash(item, self._overrides, self._versions)
+            digest = plan.raw_hash(item, self._versions)
             if stored is not None and stored.erased_at is not None:
                 self._fail(_erased(item, stored.erased_at))
-            elif stored is not None and stored.holds(digest):
-                await self._keep(item, stored, is_current=stored.raw_hash == digest)
+            elif stored is not None and stored.holds(digest, stated):
+                await self._keep(item, stored, is_current=stored.is_current(digest, stated))
             else:
                 changed.append((item, digest, stored))
         prepared = []
@@ -201,6 +204,7 @@ class Ingest:
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
             access = self._overrides.access or (stated_access(item) if is_current else None)
+            restated = await self._restate(item, stored)
         except ItemError as error:
             self._fail(error)
             return
@@ -209,7 +213,30 @@ class Ingest:
                 await store.update_access(connection, stored.document_id, access)
             self._count("changed")
         else:
-            self._count("unchanged")
+            self._count("changed" if restated else "unchanged")
+
+    async def _restate(self, item: RawItem, stored: store.KnownDocument) -> bool:
+        """What the caller says that an unchanged document replaces counts now, whatever was said since. True where it changed
+        something."""
+        old = self._overrides.supersedes
+        if old is None:
+            return False
+
+        async def once() -> store.Links:
+            async with self._database.transaction(self._identity, "write") as connection:
+                locked = [stored.document_id, store.document_key(self._source.source_id, old)]
+                await store.lock_documents(connection, locked, declares=True)
+                return await store.restate_supersession(connection, stored.document_id, old)
+
+        try:
+            links = await self._database.again(once)
+        except REFUSED as error:
+            raise _refused(item, error) from error
+        self._count_links(links)
+        return links.made > 0
+
+    def _count_links(self, links: store.Links) -> None:
+        self.tally.counts.update(superseded=links.made, unsuperseded=links.removed)
 
     def _parse_all(
         self, changed: Sequence[tuple[RawItem, bytes, store.KnownDocument | None]]
@@ -224,7 +251,8 @@ class Ingest:
         return outcomes
 
     def _parse(self, item: RawItem, digest: bytes, stored: store.KnownDocument | None) -> Prepared:
-        document = self._overrides.apply(parser_for(item).parse(item))
+        overrides = self._overrides.after(stored.stated_of(plan.bytes_hash(item)) if stored else {})
+        document = overrides.apply(parser_for(item).parse(item))
         plan.check_ids(document)
         lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
         chunks = chunk_document(
@@ -245,7 +273,10 @@ class Ingest:
         expected = stored.current_revision_id if stored else None
         hashes = tuple(map(plan.content_hash, chunks))
         deleted_at = stored.deleted_at if stored else None
-        return Prepared(item, document, lang, chunks, hashes, digest, expected, expected is None, deleted_at)
+        stated = overrides.stated()
+        return Prepared(
+            item, document, lang, chunks, hashes, digest, stated, expected, expected is None, deleted_at
+        )
 
     # --- embed
 
@@ -326,9 +357,7 @@ class Ingest:
             try:
                 await self._database.again(partial(self._write, embedded))
             except REFUSED as error:
-                item = embedded.prepared.item
-                reason = str(error).splitlines()[0]
-                self._fail(ItemError(reason, path=item.path, external_id=item.external_id, stage="store"))
+                self._fail(_refused(embedded.prepared.item, error))
             except ItemError as error:
                 self._fail(error)
             written += 1
@@ -340,7 +369,7 @@ class Ingest:
         document_id = store.document_key(self._source.source_id, prepared.item.external_id)
         async with self._database.transaction(self._identity, "write") as connection:
             await self._lock(connection, document_id, prepared.document)
-            state = await store.document_state(connection, document_id, prepared.raw_hash)
+            state = await store.document_state(connection, document_id, prepared.raw_hash, prepared.stated)
             if state.erased_at is not None:
                 raise _erased(prepared.item, state.erased_at)
             if state.deleted_at not in (None, prepared.deleted_at):
@@ -351,13 +380,13 @@ class Ingest:
                 await store.update_access(connection, document_id, access)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
                 links = await self._write_checked(connection, self._revision(embedded, document_id, state))
-                self.tally.counts["superseded"] += links
         if state.is_stored:
             self._count("unchanged")
             return
         if not fresh:
             await self._start_over(prepared)
             return
+        self._count_links(links)
         self._written.add(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
@@ -392,6 +421,9 @@ class Ingest:
             lang=prepared.lang,
             analyser=plan.analyser_for(prepared.lang),
             raw_hash=prepared.raw_hash,
+            bytes_hash=plan.bytes_hash(prepared.item),
+            stated=prepared.stated,
+            supersedes_now=self._overrides.supersedes,
             chunker=CHUNKER,
             chunks=prepared.chunks,
             hashes=prepared.hashes,
@@ -405,7 +437,7 @@ class Ingest:
         newest = plan.becomes_current(plan.stated_from(document), state.stated_from)
         return self._overrides.access or (document.access if newest else None)
 
-    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
+    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> store.Links:
         written, links = await store.write_revision(connection, self._space_id, revision)
         wanted = len(revision.chunks)
         searchable = 0 if written.is_superseded or not revision.becomes_current else wanted
@@ -479,6 +511,11 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
+
+
+def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
+    reason = str(error).splitlines()[0]
+    return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
 
 
 def _erased(item: RawItem, when: datetime) -> ItemError:

@@ -168,7 +168,8 @@ class ItemFailure:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from."""
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `superseded`
+    counts documents that another one replaces from this run on, `unsuperseded` those that count again."""
 
     new: int
     changed: int
@@ -183,6 +184,7 @@ class IngestReport:
     seconds: float
     errors: tuple[ItemFailure, ...]
     warnings: tuple[str, ...] = ()
+    unsuperseded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +202,12 @@ class SourceSettings:
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Who acts: a tenant and the roles that open access labels. Never taken from a request body. `subject` names the credential
-    in logs: a key's prefix or a token's subject."""
+    in logs: a key's prefix or a token's subject. `operator`: whose word opened the engine, not a credential that was presented;
+    keys, tenants and what concerns all of them are the operator's alone."""
 
     tenant_id: UUID
     tenant: str
     roles: tuple[str, ...]
     may_write: bool = True
     subject: str | None = None
+    operator: bool = False

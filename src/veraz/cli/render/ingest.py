@@ -35,7 +35,7 @@ def seconds_left(seen: int, total: int | None, elapsed: float) -> float | None:
 def show_report(out: Console, report: IngestReport, source: str) -> None:
     documents = [
         (name, getattr(report, name))
-        for name in ("new", "changed", "unchanged", "superseded", "deleted", "failed")
+        for name in ("new", "changed", "unchanged", "superseded", "unsuperseded", "deleted", "failed")
     ]
     rate = f", {report.chunks / report.seconds:,.1f} chunks/s" if report.chunks and report.seconds else ""
     show_pairs(

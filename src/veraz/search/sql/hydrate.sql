@@ -1,15 +1,16 @@
 -- Purpose: everything that a hit shows, for the ids that survived fusion. One row per id still readable.
 -- Index: chunk_pkey, document_pkey, revision_pkey, source_pkey, once per id: `offset 0` keeps the planner from turning the look-ups
 -- into a join over the tenant, which it does without statistics (400 ms instead of 2 over 6,000 chunks that were just loaded).
-select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, c.display, c.spans, c.token_count, c.is_current,
-       d.document_id, d.external_id, s.slug, s.name, s.authority, coalesce(r.license, s.license), coalesce(r.jurisdiction, s.jurisdiction),
-       r.revision_id, r.number, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
+select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at as start, c.end_at as "end", c.display as body, c.spans, c.token_count,
+       c.is_current, d.document_id, d.external_id, s.slug as source, s.name as source_name, s.authority,
+       coalesce(r.license, s.license) as license, coalesce(r.jurisdiction, s.jurisdiction) as jurisdiction,
+       r.revision_id, r.number as revision, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
        r.valid_from, r.valid_to,
-       n.number, n.stated_from,
+       n.number as current_revision, n.stated_from as current_since,
        (select o.external_id from veraz.document o
          where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by
            and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)) as superseded_by,
-       l.external_id, l.title, l.url, l.revised_at
+       l.external_id as successor, l.title as successor_title, l.url as successor_url, l.revised_at as successor_revised_at
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (
         select * from veraz.chunk
