@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -48,6 +48,9 @@ REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimi
 """What the server says of a document that it will not take; anything else says something about the server."""
 REMEMBERED_VECTORS = 50_000
 """Vectors kept in memory to share among equal texts; older ones are read back from the database."""
+
+HARMLESS = "text"
+"""What a provider is asked to embed when it took nothing else yet: whether it is to blame, or the documents."""
 
 Progress = Callable[["Tally"], None]
 
@@ -106,6 +109,20 @@ class Embedded:
     fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Vectors by content hash, of one window; `fresh` are those that the model gave now."""
+
+    vectors: dict[bytes, Vectors] = field(default_factory=dict)
+    fresh: set[bytes] = field(default_factory=set)
+
+    def hold(self, prepared: Prepared) -> bool:
+        return all(h in self.vectors for h in prepared.hashes)
+
+    def of(self, prepared: Prepared) -> Vectors:
+        return np.stack([self.vectors[h] for h in prepared.hashes])
+
+
 class Ingest:
     """One run into one source. Build it, call `run` once."""
 
@@ -132,6 +149,7 @@ class Ingest:
         self._limit = min(chunk_tokens, embedder.space.max_tokens)
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
+        self._provider_answers = False  # it embedded something in this run
         self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
         self._written: set[UUID] = set()  # revisions of this run
         self.tally = Tally()
@@ -253,70 +271,79 @@ class Ingest:
         self, source: asyncio.Queue[list[Prepared] | None], out: asyncio.Queue[Embedded | None]
     ) -> None:
         while (window := await source.get()) is not None:
+            texts = Texts()
             try:
-                fresh = await self._embed_texts(window)
-            except MalformedResponse:
-                fresh = await self._embed_one_by_one(window)
-            counted: set[bytes] = set()
-            for prepared in window:
-                if all(h in self._vectors for h in prepared.hashes):
-                    vectors = np.stack([self._vectors[h] for h in prepared.hashes])
-                    new = {h for h in prepared.hashes if h in fresh} - counted
-                    counted |= new
-                    await out.put(Embedded(prepared, vectors, len(new)))
+                await self._embed_window(window, texts)
+            except VerazError:
+                await self._hand_over(window, texts, out)
+                await out.join()  # what is embedded is paid for: it is written before the run ends
+                raise
+            await self._hand_over(window, texts, out)
             self._forget_old_vectors()
         await out.put(None)
 
-    async def _embed_texts(self, window: Sequence[Prepared]) -> set[bytes]:
-        """Fills the vectors of a window: stored ones are read, equal texts share one call. Returns the hashes embedded now."""
-        texts = {
-            h: c.embedded_text
-            for p in window
-            for h, c in zip(p.hashes, p.chunks, strict=True)
-            if h not in self._vectors
-        }
-        if not texts:
-            return set()
+    async def _embed_window(self, window: Sequence[Prepared], texts: Texts) -> None:
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse:
+            await self._embed_one_by_one(window, texts)
+
+    async def _hand_over(
+        self, window: Sequence[Prepared], texts: Texts, out: asyncio.Queue[Embedded | None]
+    ) -> None:
+        counted: set[bytes] = set()
+        for prepared in window:
+            if texts.hold(prepared):
+                new = (texts.fresh & set(prepared.hashes)) - counted
+                counted |= new
+                await out.put(Embedded(prepared, texts.of(prepared), len(new)))
+
+    async def _embed_texts(self, window: Sequence[Prepared], into: Texts) -> None:
+        """Adds the vectors of a window: those in memory or stored are taken, equal texts share one call."""
+        texts = {h: c.embedded_text for p in window for h, c in zip(p.hashes, p.chunks, strict=True)}
+        into.vectors.update((h, self._vectors[h]) for h in texts if h in self._vectors)
+        unknown = [h for h in texts if h not in into.vectors]
+        if not unknown:
+            return
         async with self._database.transaction(self._identity, "write") as connection:
-            self._remember((await store.known_vectors(connection, self._space_id, list(texts))).items())
-        missing = [h for h in texts if h not in self._vectors]
+            stored = await store.known_vectors(connection, self._space_id, unknown)
+        self._vectors.update(stored)
+        into.vectors.update(stored)
+        missing = [h for h in unknown if h not in stored]
         if not missing:
-            return set()
+            return
         started = time.perf_counter()
         batch = await self._embedder.embed([texts[h] for h in missing], "passage")
+        self._provider_answers = True
         self.tally.embedding_seconds += time.perf_counter() - started
         self.tally.warnings += [
             f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
             for i in batch.truncated
         ]
-        self._remember(zip(missing, batch.vectors, strict=True))
-        return set(missing)
-
-    def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
-        self._vectors.update(vectors)
+        embedded = dict(zip(missing, batch.vectors, strict=True))
+        self._vectors.update(embedded)
+        into.vectors.update(embedded)
+        into.fresh.update(missing)
 
     def _forget_old_vectors(self) -> None:
         for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
             del self._vectors[old]
 
-    async def _embed_one_by_one(self, window: Sequence[Prepared]) -> set[bytes]:
-        """One text that the model cannot embed must not cost its neighbours: find the document and report it."""
-        fresh: set[bytes] = set()
-        failures: list[MalformedResponse] = []
+    async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
+        """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
+        provider embeds nothing at all."""
+        failures: list[tuple[Prepared, MalformedResponse]] = []
         for prepared in window:
             try:
-                fresh |= await self._embed_texts([prepared])
+                await self._embed_texts([prepared], texts)
             except MalformedResponse as error:
-                failures.append(error)
-                item = prepared.item
-                self._fail(
-                    ItemError(
-                        error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix
-                    )
-                )
-        if len(failures) == len(window):
-            raise failures[0]
-        return fresh
+                failures.append((prepared, error))
+        if failures and not self._provider_answers:
+            await self._embedder.embed([HARMLESS], "passage")
+            self._provider_answers = True
+        for prepared, error in failures:
+            if not texts.hold(prepared):
+                self._fail(_cannot_be_embedded(prepared.item, error))
 
     # --- write
 
@@ -334,6 +361,7 @@ class Ingest:
             written += 1
             if written % MERGE_EVERY == 0:
                 await self._merge(final=False)
+            source.task_done()
 
     async def _write(self, embedded: Embedded) -> None:
         prepared = embedded.prepared
@@ -433,9 +461,12 @@ class Ingest:
         window = await self._prepare([item])
         if not window:
             return
-        await self._embed_texts(window)
-        again = window[0]
-        await self._write(Embedded(again, np.stack([self._vectors[h] for h in again.hashes]), 0))
+        texts, again = Texts(), window[0]
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse as error:
+            raise _cannot_be_embedded(again.item, error) from error
+        await self._write(Embedded(again, texts.of(again), len(texts.fresh)))
 
     # --- shared
 
@@ -479,6 +510,10 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
+
+
+def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
+    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
 
 
 def _erased(item: RawItem, when: datetime) -> ItemError:
