@@ -24,6 +24,7 @@ from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.ingest.versions import Versions
 from veraz.nouns.corpus import (
     Access,
     Chunk,
@@ -151,7 +152,7 @@ class Ingest:
         self._vectors: dict[bytes, Vectors] = {}
         self._provider_answers = False  # it embedded something in this run
         self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
-        self._written: set[UUID] = set()  # revisions of this run
+        self._of_run = Versions()
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:
@@ -189,9 +190,13 @@ class Ingest:
                 await out.put(window)
                 window = []
         await out.put(window)
+        left = self._of_run.left()
+        for start in range(0, len(left), WINDOW_ITEMS):
+            await out.put(await self._prepare(left[start : start + WINDOW_ITEMS], last=True))
         await out.put(None)
 
-    async def _prepare(self, items: Sequence[RawItem]) -> list[Prepared]:
+    async def _prepare(self, items: Sequence[RawItem], *, last: bool = False) -> list[Prepared]:
+        """`last`: no further version of these documents will come."""
         async with self._database.transaction(self._identity, "write") as connection:
             known = await store.known_documents(
                 connection, self._source.source_id, [i.external_id for i in items]
@@ -200,11 +205,22 @@ class Ingest:
         for item in items:
             stored = known.get(item.external_id)
             digest = plan.raw_hash(item, self._overrides, self._versions)
+            if self._of_run.passed_over(item.external_id):
+                self._count("unchanged")
+            under_way = self._of_run.under_way(item.external_id)
             if stored is not None and stored.erased_at is not None:
                 self._fail(_erased(item, stored.erased_at))
-            elif stored is not None and stored.holds(digest):
+            elif stored is not None and stored.holds(digest) and not under_way:
                 await self._keep(item, stored, is_current=stored.raw_hash == digest)
+            elif (
+                stored is not None
+                and item.record is not None
+                and stored.held(digest)
+                and not (under_way or last)
+            ):
+                self._of_run.put_off(item)
             else:
+                self._of_run.begin(item.external_id)
                 changed.append((item, digest, stored))
         prepared = []
         for outcome in await asyncio.to_thread(self._parse_all, changed):
@@ -225,6 +241,7 @@ class Ingest:
         if access is not None and access != stored.access:
             async with self._database.transaction(self._identity, "write") as connection:
                 await store.update_access(connection, stored.document_id, access)
+            self._of_run.begin(item.external_id)  # what was looked up is no longer what is stored
             self._count("changed")
         else:
             self._count("unchanged")
@@ -341,9 +358,9 @@ class Ingest:
         if failures and not self._provider_answers:
             await self._embedder.embed([HARMLESS], "passage")
             self._provider_answers = True
-        for prepared, error in failures:
+        for prepared, failure in failures:
             if not texts.hold(prepared):
-                self._fail(_cannot_be_embedded(prepared.item, error))
+                self._fail(_cannot_be_embedded(prepared.item, failure))
 
     # --- write
 
@@ -386,7 +403,7 @@ class Ingest:
         if not fresh:
             await self._start_over(prepared)
             return
-        self._written.add(store.revision_key(document_id, state.last_number + 1))
+        self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -404,7 +421,7 @@ class Ingest:
     def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
         """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
         itself that wrote in between: the later line of a collection is the later version."""
-        if state.current_revision_id == prepared.expected or state.current_revision_id in self._written:
+        if state.current_revision_id == prepared.expected or self._of_run.is_own(state.current_revision_id):
             return True
         return plan.stated_from(prepared.document) is not None and state.stated_from is not None
 

@@ -34,10 +34,15 @@ class KnownDocument:
     raw_hash: bytes | None
     number: int | None
     earlier: frozenset[bytes]  # hashes of dated revisions that are not current
+    replaced: frozenset[bytes]  # and of those without a date
 
     def holds(self, raw_hash: bytes) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history."""
         return self.deleted_at is None and (raw_hash == self.raw_hash or raw_hash in self.earlier)
+
+    def held(self, raw_hash: bytes) -> bool:
+        """Whether exactly this was current once, without a date, and was replaced."""
+        return self.deleted_at is None and raw_hash in self.replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,19 @@ async def known_documents(
 
 
 def _known(row: Sequence[Any]) -> KnownDocument:
-    external_id, document_id, current, deleted_at, erased_at, labels, *access, raw_hash, number, earlier = row
+    (
+        external_id,
+        document_id,
+        current,
+        deleted_at,
+        erased_at,
+        labels,
+        *access,
+        raw_hash,
+        number,
+        earlier,
+        replaced,
+    ) = row
     return KnownDocument(
         external_id,
         document_id,
@@ -119,6 +136,7 @@ def _known(row: Sequence[Any]) -> KnownDocument:
         raw_hash,
         number,
         frozenset(earlier),
+        frozenset(replaced),
     )
 
 
