@@ -27,6 +27,7 @@ from psycopg.errors import InsufficientPrivilege
 from veraz import __version__
 from veraz.answer import outcome
 from veraz.answer import store as answer_store
+from veraz.answer.numerals import spelled
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
@@ -740,7 +741,7 @@ class AsyncVeraz:
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
         result = run.result
-        words = subject_words(question, result.lang)
+        words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:
             weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))

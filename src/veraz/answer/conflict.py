@@ -152,7 +152,7 @@ def _read(s: Statement) -> _Reading:
     return _Reading(
         own=frozenset(w for w in own if not w[0].isdigit() and w not in _ADVICE),
         around=stems(s.context, s.lang) - names,
-        quantities=tuple(q for q in quantities(s.text) if q.unit),
+        quantities=tuple(q for q in quantities(s.text, s.lang) if q.unit),
         ages=ages(s.text),
         populations=populations(s.text) or populations(s.context),
         medicines=medicines(s.text) or medicines(everything),

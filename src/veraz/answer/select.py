@@ -157,7 +157,7 @@ def score(
     found = []
     for candidate, near, vector in zip(picked, nearness, vectors, strict=True):
         overlap = _overlap(candidate, terms, mix)
-        known = quantities(candidate.quote)
+        known = quantities(candidate.quote, candidate.hit.document.lang)
         measured = wants_quantity and any(q.unit for q in known)
         covered = any(covers(q, number) for q in known for number in asked)
         total = mix.dense * near + mix.overlap * overlap + mix.rank * _rank_prior(candidate)
@@ -251,12 +251,15 @@ def _wrong_row(one: Scored, scored: Sequence[Scored]) -> bool:
 
 def _same(a: Candidate, b: Candidate) -> bool:
     """Near-duplicates by their words. Different numbers are never duplicates, however alike the rest is."""
-    if sorted((q.unit, q.values) for q in quantities(a.shown)) != sorted(
-        (q.unit, q.values) for q in quantities(b.shown)
-    ):
+    if _measures(a) != _measures(b):
         return False
     left, right = stems(a.shown), stems(b.shown)
     return bool(left | right) and len(left & right) / len(left | right) > _DUPLICATE
+
+
+def _measures(candidate: Candidate) -> list[tuple[str, tuple[float, ...], str]]:
+    found = quantities(candidate.shown, candidate.hit.document.lang)
+    return sorted((q.unit, q.values, q.doubtful) for q in found)
 
 
 def _overlapping(a: Scored, b: Scored) -> bool:
