@@ -152,7 +152,7 @@ def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
     run("ask", "x")
     assert fake.calls[0][2]["k"] == 10
     assert fake.calls[0][2]["fusion"] is None
-    assert fake.calls[1][2]["k"] == 8
+    assert fake.calls[1][2]["k"] is None, "the configured [answer] evidence"
     assert fake.calls[1][2]["lang"] == "auto"
 
 

@@ -34,7 +34,7 @@ def command(
     filters = filters_of(**conditions)
     answer = with_engine(
         state,
-        lambda engine: engine.ask(question, lang=lang, filters=filters, k=k or 8, mode=mode, as_of=as_of),
+        lambda engine: engine.ask(question, lang=lang, filters=filters, k=k, mode=mode, as_of=as_of),
     )
     if state.json:
         emit(state, answer)

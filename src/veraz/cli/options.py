@@ -217,7 +217,7 @@ def question_options(function: Function) -> Function:
                 "k",
                 type=click.IntRange(1, 1000),
                 metavar="N",
-                help="How many hits (search: 10, ask: 8).",
+                help="How many hits (search: 10; ask: [answer] evidence, which is 12 and what sufficiency was fitted with).",
             ),
             click.option(
                 "--mode",
