@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from psycopg.errors import InsufficientPrivilege
@@ -51,7 +51,7 @@ from veraz.ingest.plan import Overrides, analyser_for, check_access, check_sourc
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
@@ -66,7 +66,16 @@ from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.ports import Embedder, KeySet, LanguageDetector
-from veraz.query.clean import check_filters, clean_question
+from veraz.query.clean import (
+    MODES,
+    check_choice,
+    check_count,
+    check_day,
+    check_names,
+    check_search,
+    check_type,
+    clean_question,
+)
 from veraz.query.route import route
 from veraz.schema.apply import (
     OWNER,
@@ -286,6 +295,8 @@ class AsyncVeraz:
     ) -> NewKey:
         """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
         date, or `never`. The key itself is in this answer alone."""
+        check_names("roles", roles)
+        check_type("expires", expires, str)
         kept, secret, name = check_roles(roles), make_key(), check_name(name)
         expires_at = expiry(expires, datetime.now(UTC))
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
@@ -370,6 +381,9 @@ class AsyncVeraz:
         progress: Progress | None = None,
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        check_names("acl", acl)
+        check_day("revised_at", revised_at)
+        check_type("source", source, str)
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
         require_storable("supersedes", supersedes, lang)
@@ -532,6 +546,7 @@ class AsyncVeraz:
         if by is None:
             work = lifecycle.unsupersede if undo else lifecycle.as_declared
             return await self._changing(partial(work, source=source, old=external_id))
+        check_day("since", since)
         if by == external_id:
             raise UsageError(f"{by!r} cannot replace itself", fix="name another document with --by")
         if since is not None and since > datetime.now(UTC).date():
@@ -562,6 +577,7 @@ class AsyncVeraz:
     ) -> Purged:
         """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
         own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
+        check_count("batch", batch)
         identity = await self.identity()
         run = retention.Run(self._database, identity, await self.retention(), batch, progress)
         try:
@@ -582,7 +598,7 @@ class AsyncVeraz:
         mode: Mode = "hybrid",
         lang: str = "auto",
         filters: Filters | None = None,
-        fusion: Literal["minmax", "rrf"] | None = None,
+        fusion: Fusion | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -590,7 +606,9 @@ class AsyncVeraz:
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
-        question, identity = clean_question(question), await self.identity()
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
         if trace:
@@ -625,9 +643,6 @@ class AsyncVeraz:
         explain: bool,
         as_of: date | None = None,
     ) -> SearchRun:
-        if k < 1:
-            raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
-        check_filters(lang, filters or Filters())
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -676,6 +691,8 @@ class AsyncVeraz:
         current one, or `revision`, or the one that held on the day `as_of`."""
         if revision is not None and as_of is not None:
             raise UsageError("both a revision and a day are given", fix="name one of them")
+        check_count("revision", revision, optional=True)
+        check_day("as_of", as_of)
         require_storable("document", external_id, source)
         async with self._database.transaction(await self.identity()) as connection:
             shown = await show_document(connection, external_id, source, revision, as_of)
@@ -711,7 +728,9 @@ class AsyncVeraz:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
-        identity, timer, question = await self.identity(), Timer(), clean_question(question)
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of)
+        identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
         if rule is not None:
@@ -721,7 +740,7 @@ class AsyncVeraz:
         with timer.stage("model"):
             await self._open_embedder()
         with timer.stage("search"):
-            evidence = k or self.config.answer.evidence
+            evidence = self.config.answer.evidence if k is None else k
             run = await self._search(
                 identity, question, evidence, mode, lang, filters, None, False, False, as_of
             )
@@ -798,6 +817,12 @@ class AsyncVeraz:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
         `evaluation.gates.require`."""
+        for mode in modes if not isinstance(modes, str) else (modes,):
+            check_choice("mode", mode, MODES)
+        check_names("modes", modes)
+        check_names("gates", gates)
+        for k in ks:
+            check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
