@@ -723,13 +723,15 @@ class AsyncVeraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of)
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
@@ -742,7 +744,7 @@ class AsyncVeraz:
         with timer.stage("search"):
             evidence = self.config.answer.evidence if k is None else k
             run = await self._search(
-                identity, question, evidence, mode, lang, filters, None, False, False, as_of
+                identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of
             )
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)

@@ -306,13 +306,17 @@ class Veraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         return self._portal.run(
-            self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode, as_of=as_of)
+            self._engine.ask(
+                question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+            )
         )
 
     def evaluate(

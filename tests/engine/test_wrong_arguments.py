@@ -50,6 +50,7 @@ async def test_a_question_with_a_meaningless_argument(
 
 OTHERS: dict[str, tuple[Callable[[AsyncVeraz], Awaitable[Any]], str]] = {
     "fusion": (lambda e: e.search("x", fusion="borda"), "minmax, rrf"),  # type: ignore[arg-type]
+    "fusion of ask": (lambda e: e.ask("x", fusion="borda"), "minmax, rrf"),  # type: ignore[arg-type]
     "question": (lambda e: e.search(b"x"), "give a str"),  # type: ignore[arg-type]
     "show revision": (lambda e: e.show("a", revision="1"), "whole number"),  # type: ignore[arg-type]
     "show day": (lambda e: e.show("a", as_of="2024-01-01"), "datetime.date"),  # type: ignore[arg-type]
@@ -82,3 +83,6 @@ async def test_ask_reads_the_configured_evidence(database: str) -> None:
         for k, read in ((None, 3), (5, 5)):
             answer = await engine.ask("How long are burns cooled?", lang="en", k=k)
             assert answer.usage["evidence"] == read
+        answer = await engine.ask("How long are burns cooled?", lang="en", fusion="rrf", exact=True)
+        config = (await engine.trace(str(answer.trace_id))).record["config"]
+        assert (config["fusion"], config["semantic"]["exact"]) == ("rrf", True)

@@ -279,3 +279,23 @@ def question_options(function: Function) -> Function:
     ):
         function = decorate(function)
     return function
+
+
+def arm_options(function: Function) -> Function:
+    """How the arms are read and fused."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--fusion",
+                type=click.Choice(["minmax", "rrf"]),
+                help="How the arms are fused (default: as configured).",
+            ),
+            click.option(
+                "--exact",
+                is_flag=True,
+                help="Read everything instead of approximating: slower, the reference for recall.",
+            ),
+        ]
+    ):
+        function = decorate(function)
+    return function

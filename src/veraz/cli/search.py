@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veraz.cli.options import question_options, verb
+from veraz.cli.options import arm_options, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.console import console
 from veraz.cli.render.hits import show_result
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     'veraz search "oral rehydration of children" --mode lexical --source nih --revised-from 2022-01-01',
 )
 @question_options
-@click.option(
-    "--fusion", type=click.Choice(["minmax", "rrf"]), help="How the arms are fused (default: as configured)."
-)
-@click.option(
-    "--exact",
-    is_flag=True,
-    help="Read everything instead of approximating: slower, the reference for recall.",
-)
+@arm_options
 @click.option(
     "--explain",
     is_flag=True,
