@@ -43,3 +43,16 @@ async def test_an_answer_compares_doses_as_its_sources_write_them(
     await put(eager_engine, record("b", text.format(other), lang="es"))
     answer = await eager_engine.ask("¿Cuál es la dosis máxima diaria de metformina?", lang="es")
     assert answer.outcome == outcome
+
+
+@pytest.mark.parametrize("asked", ["1.000 mg", "1000 mg", "1\u202f000 mg"])
+@pytest.mark.parametrize("stated", ["1.000 mg", "1000 mg", "1 000 mg"])
+async def test_a_question_may_write_a_number_otherwise_than_its_answer(
+    eager_engine: AsyncVeraz, asked: str, stated: str
+) -> None:
+    await put(eager_engine, record("a", f"El comprimido grande contiene {stated} de metformina.", lang="es"))
+    answer = await eager_engine.ask(f"¿Qué comprimido contiene {asked} de metformina?", lang="es")
+    assert [c.text for c in answer.claims] == [f"El comprimido grande contiene {stated} de metformina."]
+    found = await eager_engine.search(f"¿Qué comprimido contiene {asked}?", lang="es", mode="lexical")
+    plain = await eager_engine.search("¿Qué comprimido contiene 1000 mg?", lang="es", mode="lexical")
+    assert found.sufficiency == plain.sufficiency

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veraz.answer.numerals import spelled
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
 from veraz.answer.tables import is_row
@@ -176,8 +177,9 @@ def _cheap(candidate: Candidate, terms: Terms, mix: Mix) -> float:
 
 
 def _overlap(candidate: Candidate, terms: Terms, mix: Mix) -> float:
-    own = terms.found(candidate.shown)
-    around = terms.found(candidate.context) - own
+    lang = candidate.hit.document.lang
+    own = terms.found(spelled(candidate.shown, lang))
+    around = terms.found(spelled(candidate.context, lang)) - own
     return terms.share(own) + mix.context * terms.share(around)
 
 
