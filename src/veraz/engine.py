@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from psycopg.errors import InsufficientPrivilege
@@ -27,6 +27,7 @@ from psycopg.errors import InsufficientPrivilege
 from veraz import __version__
 from veraz.answer import outcome
 from veraz.answer import store as answer_store
+from veraz.answer.numerals import spelled
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
@@ -50,7 +51,7 @@ from veraz.ingest.plan import Overrides, analyser_for, check_access, check_sourc
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
@@ -65,7 +66,16 @@ from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.ports import Embedder, KeySet, LanguageDetector
-from veraz.query.clean import check_filters, clean_question
+from veraz.query.clean import (
+    MODES,
+    check_choice,
+    check_count,
+    check_day,
+    check_names,
+    check_search,
+    check_type,
+    clean_question,
+)
 from veraz.query.route import route
 from veraz.schema.apply import (
     OWNER,
@@ -320,6 +330,8 @@ class AsyncVeraz:
         """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
         date, or `never`. The key itself is in this answer alone."""
         self._require_operator()
+        check_names("roles", roles)
+        check_type("expires", expires, str)
         kept, secret, name = check_roles(roles), make_key(), check_name(name)
         expires_at = expiry(expires, datetime.now(UTC))
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
@@ -411,6 +423,9 @@ class AsyncVeraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
         identity = await self._writer()
+        check_names("acl", acl)
+        check_day("revised_at", revised_at)
+        check_type("source", source, str)
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
         require_storable("supersedes", supersedes, lang)
@@ -574,6 +589,7 @@ class AsyncVeraz:
         if by is None:
             work = lifecycle.unsupersede if undo else lifecycle.as_declared
             return await self._changing(partial(work, source=source, old=external_id))
+        check_day("since", since)
         if by == external_id:
             raise UsageError(f"{by!r} cannot replace itself", fix="name another document with --by")
         if since is not None and since > datetime.now(UTC).date():
@@ -605,6 +621,7 @@ class AsyncVeraz:
         """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
         own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
         identity = await self._writer()
+        check_count("batch", batch)
         run = retention.Run(self._database, identity, await self.retention(), batch, progress)
         try:
             return await run.run(dry_run=dry_run)
@@ -624,7 +641,7 @@ class AsyncVeraz:
         mode: Mode = "hybrid",
         lang: str = "auto",
         filters: Filters | None = None,
-        fusion: Literal["minmax", "rrf"] | None = None,
+        fusion: Fusion | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -632,7 +649,9 @@ class AsyncVeraz:
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
-        question, identity = clean_question(question), await self.identity()
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
         if trace:
@@ -667,9 +686,6 @@ class AsyncVeraz:
         explain: bool,
         as_of: date | None = None,
     ) -> SearchRun:
-        if k < 1:
-            raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
-        check_filters(lang, filters or Filters())
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -718,6 +734,8 @@ class AsyncVeraz:
         current one, or `revision`, or the one that held on the day `as_of`."""
         if revision is not None and as_of is not None:
             raise UsageError("both a revision and a day are given", fix="name one of them")
+        check_count("revision", revision, optional=True)
+        check_day("as_of", as_of)
         require_storable("document", external_id, source)
         async with self._database.transaction(await self.identity()) as connection:
             shown = await show_document(connection, external_id, source, revision, as_of)
@@ -750,12 +768,16 @@ class AsyncVeraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
-        identity, timer, question = await self.identity(), Timer(), clean_question(question)
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
         if rule is not None:
@@ -765,9 +787,9 @@ class AsyncVeraz:
         with timer.stage("model"):
             await self._open_embedder()
         with timer.stage("search"):
-            evidence = k or self.config.answer.evidence
+            evidence = self.config.answer.evidence if k is None else k
             run = await self._search(
-                identity, question, evidence, mode, lang, filters, None, False, False, as_of
+                identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of
             )
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)
@@ -785,7 +807,7 @@ class AsyncVeraz:
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
         result = run.result
-        words = subject_words(question, result.lang)
+        words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:
             weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))
@@ -844,6 +866,12 @@ class AsyncVeraz:
         `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
         tenant."""
         writer = await self._writer()
+        for mode in modes if not isinstance(modes, str) else (modes,):
+            check_choice("mode", mode, MODES)
+        check_names("modes", modes)
+        check_names("gates", gates)
+        for k in ks:
+            check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
@@ -14,7 +14,7 @@ from veraz.ingest.pipeline import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
@@ -263,7 +263,7 @@ class Veraz:
         mode: Mode = "hybrid",
         lang: str = "auto",
         filters: Filters | None = None,
-        fusion: Literal["minmax", "rrf"] | None = None,
+        fusion: Fusion | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -306,13 +306,17 @@ class Veraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         return self._portal.run(
-            self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode, as_of=as_of)
+            self._engine.ask(
+                question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+            )
         )
 
     def evaluate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,7 @@ from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunk import CHUNKER, chunk_document
+from veraz.ingest.versions import Versions
 from veraz.nouns.corpus import (
     Access,
     Chunk,
@@ -48,6 +49,9 @@ REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimi
 """What the server says of a document that it will not take; anything else says something about the server."""
 REMEMBERED_VECTORS = 50_000
 """Vectors kept in memory to share among equal texts; older ones are read back from the database."""
+
+HARMLESS = "text"
+"""What a provider is asked to embed when it took nothing else yet: whether it is to blame, or the documents."""
 
 Progress = Callable[["Tally"], None]
 
@@ -108,6 +112,20 @@ class Embedded:
     fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Vectors by content hash, of one window; `fresh` are those that the model gave now."""
+
+    vectors: dict[bytes, Vectors] = field(default_factory=dict)
+    fresh: set[bytes] = field(default_factory=set)
+
+    def hold(self, prepared: Prepared) -> bool:
+        return all(h in self.vectors for h in prepared.hashes)
+
+    def of(self, prepared: Prepared) -> Vectors:
+        return np.stack([self.vectors[h] for h in prepared.hashes])
+
+
 class Ingest:
     """One run into one source. Build it, call `run` once."""
 
@@ -134,8 +152,9 @@ class Ingest:
         self._limit = min(chunk_tokens, embedder.space.max_tokens)
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
+        self._provider_answers = False  # it embedded something in this run
         self._versions = {"chunker": CHUNKER, "tokens": str(self._limit), "parsers": PARSERS_VERSION}
-        self._written: set[UUID] = set()  # revisions of this run
+        self._of_run = Versions()
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError]) -> IngestReport:
@@ -173,9 +192,13 @@ class Ingest:
                 await out.put(window)
                 window = []
         await out.put(window)
+        left = self._of_run.left()
+        for start in range(0, len(left), WINDOW_ITEMS):
+            await out.put(await self._prepare(left[start : start + WINDOW_ITEMS], last=True))
         await out.put(None)
 
-    async def _prepare(self, items: Sequence[RawItem]) -> list[Prepared]:
+    async def _prepare(self, items: Sequence[RawItem], *, last: bool = False) -> list[Prepared]:
+        """`last`: no further version of these documents will come."""
         async with self._database.transaction(self._identity, "write") as connection:
             known = await store.known_documents(
                 connection, self._source.source_id, [i.external_id for i in items]
@@ -185,11 +208,22 @@ class Ingest:
         for item in items:
             stored = known.get(item.external_id)
             digest = plan.raw_hash(item, self._versions)
+            if self._of_run.passed_over(item.external_id):
+                self._count("unchanged")
+            under_way = self._of_run.under_way(item.external_id)
             if stored is not None and stored.erased_at is not None:
                 self._fail(_erased(item, stored.erased_at))
-            elif stored is not None and stored.holds(digest, stated):
+            elif stored is not None and stored.holds(digest, stated) and not under_way:
                 await self._keep(item, stored, is_current=stored.is_current(digest, stated))
+            elif (
+                stored is not None
+                and item.record is not None
+                and stored.held(digest)
+                and not (under_way or last)
+            ):
+                self._of_run.put_off(item)
             else:
+                self._of_run.begin(item.external_id)
                 changed.append((item, digest, stored))
         prepared = []
         for outcome in await asyncio.to_thread(self._parse_all, changed):
@@ -211,6 +245,7 @@ class Ingest:
         if access is not None and access != stored.access:
             async with self._database.transaction(self._identity, "write") as connection:
                 await store.update_access(connection, stored.document_id, access)
+            self._of_run.begin(item.external_id)  # what was looked up is no longer what is stored
             self._count("changed")
         else:
             self._count("changed" if restated else "unchanged")
@@ -284,70 +319,79 @@ class Ingest:
         self, source: asyncio.Queue[list[Prepared] | None], out: asyncio.Queue[Embedded | None]
     ) -> None:
         while (window := await source.get()) is not None:
+            texts = Texts()
             try:
-                fresh = await self._embed_texts(window)
-            except MalformedResponse:
-                fresh = await self._embed_one_by_one(window)
-            counted: set[bytes] = set()
-            for prepared in window:
-                if all(h in self._vectors for h in prepared.hashes):
-                    vectors = np.stack([self._vectors[h] for h in prepared.hashes])
-                    new = {h for h in prepared.hashes if h in fresh} - counted
-                    counted |= new
-                    await out.put(Embedded(prepared, vectors, len(new)))
+                await self._embed_window(window, texts)
+            except VerazError:
+                await self._hand_over(window, texts, out)
+                await out.join()  # what is embedded is paid for: it is written before the run ends
+                raise
+            await self._hand_over(window, texts, out)
             self._forget_old_vectors()
         await out.put(None)
 
-    async def _embed_texts(self, window: Sequence[Prepared]) -> set[bytes]:
-        """Fills the vectors of a window: stored ones are read, equal texts share one call. Returns the hashes embedded now."""
-        texts = {
-            h: c.embedded_text
-            for p in window
-            for h, c in zip(p.hashes, p.chunks, strict=True)
-            if h not in self._vectors
-        }
-        if not texts:
-            return set()
+    async def _embed_window(self, window: Sequence[Prepared], texts: Texts) -> None:
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse:
+            await self._embed_one_by_one(window, texts)
+
+    async def _hand_over(
+        self, window: Sequence[Prepared], texts: Texts, out: asyncio.Queue[Embedded | None]
+    ) -> None:
+        counted: set[bytes] = set()
+        for prepared in window:
+            if texts.hold(prepared):
+                new = (texts.fresh & set(prepared.hashes)) - counted
+                counted |= new
+                await out.put(Embedded(prepared, texts.of(prepared), len(new)))
+
+    async def _embed_texts(self, window: Sequence[Prepared], into: Texts) -> None:
+        """Adds the vectors of a window: those in memory or stored are taken, equal texts share one call."""
+        texts = {h: c.embedded_text for p in window for h, c in zip(p.hashes, p.chunks, strict=True)}
+        into.vectors.update((h, self._vectors[h]) for h in texts if h in self._vectors)
+        unknown = [h for h in texts if h not in into.vectors]
+        if not unknown:
+            return
         async with self._database.transaction(self._identity, "write") as connection:
-            self._remember((await store.known_vectors(connection, self._space_id, list(texts))).items())
-        missing = [h for h in texts if h not in self._vectors]
+            stored = await store.known_vectors(connection, self._space_id, unknown)
+        self._vectors.update(stored)
+        into.vectors.update(stored)
+        missing = [h for h in unknown if h not in stored]
         if not missing:
-            return set()
+            return
         started = time.perf_counter()
         batch = await self._embedder.embed([texts[h] for h in missing], "passage")
+        self._provider_answers = True
         self.tally.embedding_seconds += time.perf_counter() - started
         self.tally.warnings += [
             f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
             for i in batch.truncated
         ]
-        self._remember(zip(missing, batch.vectors, strict=True))
-        return set(missing)
-
-    def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
-        self._vectors.update(vectors)
+        embedded = dict(zip(missing, batch.vectors, strict=True))
+        self._vectors.update(embedded)
+        into.vectors.update(embedded)
+        into.fresh.update(missing)
 
     def _forget_old_vectors(self) -> None:
         for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
             del self._vectors[old]
 
-    async def _embed_one_by_one(self, window: Sequence[Prepared]) -> set[bytes]:
-        """One text that the model cannot embed must not cost its neighbours: find the document and report it."""
-        fresh: set[bytes] = set()
-        failures: list[MalformedResponse] = []
+    async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
+        """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
+        provider embeds nothing at all."""
+        failures: list[tuple[Prepared, MalformedResponse]] = []
         for prepared in window:
             try:
-                fresh |= await self._embed_texts([prepared])
+                await self._embed_texts([prepared], texts)
             except MalformedResponse as error:
-                failures.append(error)
-                item = prepared.item
-                self._fail(
-                    ItemError(
-                        error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix
-                    )
-                )
-        if len(failures) == len(window):
-            raise failures[0]
-        return fresh
+                failures.append((prepared, error))
+        if failures and not self._provider_answers:
+            await self._embedder.embed([HARMLESS], "passage")
+            self._provider_answers = True
+        for prepared, failure in failures:
+            if not texts.hold(prepared):
+                self._fail(_cannot_be_embedded(prepared.item, failure))
 
     # --- write
 
@@ -363,6 +407,7 @@ class Ingest:
             written += 1
             if written % MERGE_EVERY == 0:
                 await self._merge(final=False)
+            source.task_done()
 
     async def _write(self, embedded: Embedded) -> None:
         prepared = embedded.prepared
@@ -387,7 +432,7 @@ class Ingest:
             await self._start_over(prepared)
             return
         self._count_links(links)
-        self._written.add(store.revision_key(document_id, state.last_number + 1))
+        self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -405,7 +450,7 @@ class Ingest:
     def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
         """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
         itself that wrote in between: the later line of a collection is the later version."""
-        if state.current_revision_id == prepared.expected or state.current_revision_id in self._written:
+        if state.current_revision_id == prepared.expected or self._of_run.is_own(state.current_revision_id):
             return True
         return plan.stated_from(prepared.document) is not None and state.stated_from is not None
 
@@ -465,9 +510,12 @@ class Ingest:
         window = await self._prepare([item])
         if not window:
             return
-        await self._embed_texts(window)
-        again = window[0]
-        await self._write(Embedded(again, np.stack([self._vectors[h] for h in again.hashes]), 0))
+        texts, again = Texts(), window[0]
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse as error:
+            raise _cannot_be_embedded(again.item, error) from error
+        await self._write(Embedded(again, texts.of(again), len(texts.fresh)))
 
     # --- shared
 
@@ -516,6 +564,10 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
     reason = str(error).splitlines()[0]
     return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
+
+
+def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
+    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
 
 
 def _erased(item: RawItem, when: datetime) -> ItemError:

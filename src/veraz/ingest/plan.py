@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -55,8 +55,9 @@ class Overrides:
 def check_source(settings: SourceSettings) -> None:
     """Raises UsageError for a slug, an authority or a text that the database would refuse."""
     require_storable("source", settings.name, settings.license, settings.jurisdiction, settings.base_url)
-    if settings.authority is not None and not 1 <= settings.authority <= 5:
-        raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
+    authority: object = settings.authority
+    if authority is not None and (type(authority) is not int or not 1 <= authority <= 5):
+        raise UsageError(f"authority is {authority!r}", fix="give a number from 1 to 5")
     allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
     if (
         not settings.slug
@@ -80,6 +81,10 @@ def check_access(
     """Who may read, as a caller states it; None where nothing is stated. Raises UsageError for what says nothing or too much."""
     if labels is None and rule is None and owner is None and readable_from is None and readable_until is None:
         return None
+    if isinstance(labels, str):
+        raise UsageError(f"labels is {labels!r}", fix=f"give a list of labels: [{labels!r}]")
+    if rule is not None and rule not in get_args(AccessRule):
+        raise UsageError(f"the rule is {rule!r}", fix=f"use one of: {', '.join(get_args(AccessRule))}")
     rule = rule or ("any" if labels or owner is None else "owner")
     if rule == "owner" and labels:
         raise UsageError(

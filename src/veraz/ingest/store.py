@@ -47,6 +47,7 @@ class KnownDocument:
         KnownRevision, ...
     ]  # the current one first, then dated ones that are not current, newest first
     has_current: bool
+    replaced: frozenset[bytes]  # hashes of undated revisions that were current once
 
     def holds(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history. What is `stated`
@@ -59,6 +60,10 @@ class KnownDocument:
     def stated_of(self, bytes_hash: bytes) -> Mapping[str, str]:
         """What callers stated of the same bytes."""
         return next((r.stated for r in self.revisions if r.bytes_hash == bytes_hash), {})
+
+    def held(self, raw_hash: bytes) -> bool:
+        """Whether exactly this was current once, without a date, and was replaced."""
+        return self.deleted_at is None and raw_hash in self.replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +150,9 @@ def _known(row: Sequence[Any]) -> KnownDocument:
         deleted_at,
         erased_at,
         Access(tuple(labels), *access),
-        tuple(map(KnownRevision, *row[10:])),
+        tuple(map(KnownRevision, *row[10:13])),
         has_current=current is not None,
+        replaced=frozenset(row[13]),
     )
 
 

@@ -71,12 +71,17 @@ async def run_arms(
             await connection.execute(statement("search", "scan_settings"), settings)
             asked.append(await _ask_semantic(connection, filters, semantic))
         answers = [await cursor.fetchall() for cursor in asked]
+    exact = True
+    if lexical is not None:
+        exact = (
+            answers[0][0][4] if answers[0] else await _posting_count(connection, lexical) <= lexical.budget
+        )
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
         lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
-        lexical_exact=all(row[4] for row in lexical_rows or ()),
+        lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
     )
 
@@ -115,6 +120,42 @@ async def run_arms_as_of(
         lexical_exact=True,
         semantic_exact=True,
     )
+
+
+async def _posting_count(connection: Connection, question: LexicalQuestion) -> int:
+    parameters = {"question": question.text, "analyser": question.analyser}
+    row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def lexical_permitted(
+    connection: Connection, filters: Filters, question: LexicalQuestion
+) -> list[Candidate]:
+    """The lexical arm over every row that may be read and meets the filters: exact, whatever the budget."""
+    parameters = {
+        **_conditions(filters),
+        "question": question.text,
+        "analyser": question.analyser,
+        "pool": question.pool,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
+        cursor = await connection.execute(statement("search", "lexical_permitted"), parameters)
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
+        rows = await cursor.fetchall()
+    return [Candidate(*row) for row in rows]
+
+
+async def unknown_sources(connection: Connection, filters: Filters) -> tuple[str, ...]:
+    """The sources that a filter names and the tenant does not have."""
+    if not filters.sources:
+        return ()
+    cursor = await connection.execute(
+        statement("search", "known_sources"), {"sources": list(filters.sources)}
+    )
+    known = {row[0] for row in await cursor.fetchall()}
+    return tuple(dict.fromkeys(name for name in filters.sources if name not in known))
 
 
 async def _active_space(connection: Connection) -> int | None:

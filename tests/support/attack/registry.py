@@ -178,7 +178,10 @@ STATEMENTS: dict[str, Entry] = {
     "search/corpus_size": STATISTICS,
     "search/explain_terms": STATISTICS,
     "search/hydrate": CONTENT,
+    "search/known_sources": STATISTICS,
     "search/lexical": CONTENT,
+    "search/lexical_permitted": CONTENT,
+    "search/posting_count": STATISTICS,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,
     "search/semantic_exact": CONTENT,
@@ -222,6 +225,10 @@ FUNCTIONS: dict[str, Entry] = {
         Kind.CONTENT,
         "select %(document_id)s::uuid, e.* from veraz.eligible(%(document_id)s,"
         " null, null, null, null, null, null, null, null, null) e",
+    ),
+    "eligible_documents": Entry(
+        Kind.CONTENT,
+        "select * from veraz.eligible_documents(null, null, null, null, null, null, null, null, null)",
     ),
     "grid_length": Entry(Kind.PURE, "select veraz.grid_length(83)"),
     "identifiers": Entry(Kind.PURE, "select veraz.identifiers('E-4021')"),

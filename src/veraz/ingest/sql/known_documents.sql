@@ -1,8 +1,11 @@
 -- Purpose: what is stored of these documents, to skip the unchanged. One row per known id. Index: document (tenant, source, external id),
 -- revision (tenant, document, number). Of each the current revision, then dated ones that are not current, newest first: upstream may
--- publish its versions in any order.
+-- publish its versions in any order. `replaced`: hashes of those without a date that were current once.
 select d.external_id, d.document_id, d.current_revision_id, d.deleted_at, d.erased_at, d.acl, d.acl_rule, d.owner,
-       d.readable_from, d.readable_until, h.raw_hashes, h.bytes_hashes, h.stated
+       d.readable_from, d.readable_until, h.raw_hashes, h.bytes_hashes, h.stated,
+       array(select a.raw_hash from veraz.revision a
+              where a.tenant_id = d.tenant_id and a.document_id = d.document_id and a.stated_from is null
+                and a.revision_id is distinct from d.current_revision_id) as replaced
   from veraz.document d
  cross join lateral (
         select coalesce(array_agg(a.raw_hash order by a.place, a.number desc), '{}') as raw_hashes,
