@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from psycopg.errors import InsufficientPrivilege
@@ -27,12 +27,13 @@ from psycopg.errors import InsufficientPrivilege
 from veraz import __version__
 from veraz.answer import outcome
 from veraz.answer import store as answer_store
+from veraz.answer.numerals import spelled
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
 from veraz.db.embedded import EmbeddedServer
 from veraz.db.rights import read_rights, require_unprivileged
-from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact
+from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact, require_writer
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
@@ -51,7 +52,7 @@ from veraz.ingest.plan import Overrides, analyser_for, check_access, check_sourc
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
@@ -68,7 +69,16 @@ from veraz.providers.langid import LocalDetector
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
 from veraz.providers.parsers.worker import Limits
 from veraz.providers.ports import DocumentParser, Embedder, KeySet, LanguageDetector
-from veraz.query.clean import check_filters, clean_question
+from veraz.query.clean import (
+    MODES,
+    check_choice,
+    check_count,
+    check_day,
+    check_names,
+    check_search,
+    check_type,
+    clean_question,
+)
 from veraz.query.route import route
 from veraz.schema.apply import (
     OWNER,
@@ -95,6 +105,7 @@ ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
+INIT = "veraz init --database URL (as an administrator)"
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -123,6 +134,7 @@ class AsyncVeraz:
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
+        self._is_installed = False
 
     @classmethod
     async def open(
@@ -175,6 +187,7 @@ class AsyncVeraz:
 
     async def init(self, *, renew_runtime_login: bool = False) -> Initialised:
         """Creates or upgrades schema, roles, embedding space and tenant. Safe to repeat and to run twice at once."""
+        self._require_operator()
         applied, space = await self._install(renew=renew_runtime_login)
         password = applied.runtime_password
         url = login_url(self._database.url, RUNTIME_ROLE, password) if password else None
@@ -234,13 +247,24 @@ class AsyncVeraz:
         await self._installed()
 
     async def _installed(self) -> None:
+        """Raises DatabaseError where tables, functions or policies are not those of this version. Asked once."""
+        if not self._is_installed and not await self._is_replayed():
+            raise DatabaseError(
+                f"functions and policies of the database at {redact(self._database.url)} are those of another version of Veraz",
+                fix=INIT,
+            )
+        self._is_installed = True
+
+    async def _is_replayed(self) -> bool:
+        """Whether functions and policies are those of this version; a newer schema has its own. Raises DatabaseError where the
+        tables are older."""
         async with self._database.administration() as connection:
             installed = await installed_version(connection)
         if installed is None or installed[0] < latest_version():
             raise DatabaseError(
-                f"the database at {redact(self._database.url)} has no Veraz schema of this version",
-                fix="veraz init --database URL (as an administrator)",
+                f"the database at {redact(self._database.url)} has no Veraz schema of this version", fix=INIT
             )
+        return installed[0] > latest_version() or installed[1] == replay_digest()
 
     async def identity(self) -> Identity:
         """Who this engine acts as: the configured tenant and roles, unless `acting_as` said otherwise. Raises UsageError for a
@@ -255,7 +279,7 @@ class AsyncVeraz:
                     f"no tenant {self.config.tenant!r}, or it is disabled",
                     fix=f"check --tenant and `veraz tenant list`, or make it with: veraz tenant add {self.config.tenant}",
                 )
-            self._identity = Identity(*found, tuple(self.config.roles))
+            self._identity = Identity(*found, tuple(self.config.roles), operator=True)
         return self._identity
 
     async def authenticate(self, *, key: str | None = None, token: str | None = None) -> Identity:
@@ -265,12 +289,16 @@ class AsyncVeraz:
         if (key is None) == (token is None):
             raise UsageError("authenticate takes a key or a token", fix="give one of them")
         if key is not None:
-            return await identify_key(self._database, key)
+            found = await identify_key(self._database, key)
+            await self._installed()
+            return found
         assert token is not None
         settings = self.config.auth
         if self._jwks is None and settings.jwks:
             self._jwks = Jwks(settings.jwks)
-        return await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        found = await identify_token(self._database, token, settings, self._jwks, self.config.tenant)
+        await self._installed()
+        return found
 
     def acting_as(self, identity: Identity) -> AsyncVeraz:
         """The same open database and models for another identity, such as one that `authenticate` returned. It shares the
@@ -279,7 +307,23 @@ class AsyncVeraz:
         other._identity = identity
         return other
 
-    # --- keys and tenants: the administrator's
+    def _require_operator(self) -> None:
+        """Raises AccessDenied for an engine that acts as who presented a credential: whatever login it holds, what concerns keys
+        and tenants is not theirs."""
+        identity = self._identity
+        if identity is not None and not identity.operator:
+            raise AccessDenied(
+                f"{identity.subject or 'this credential'} may not do what is the operator's",
+                fix="use the veraz command line, or an engine that acts as its own identity",
+            )
+
+    async def _writer(self) -> Identity:
+        """Who acts, if they may write in their tenant. Asked before any work is done."""
+        identity = await self.identity()
+        require_writer(identity)
+        return identity
+
+    # --- keys and tenants: the operator's
 
     async def add_key(
         self,
@@ -291,6 +335,9 @@ class AsyncVeraz:
     ) -> NewKey:
         """A new API key of the engine's tenant. It opens the labels of `roles`; `expires` is a number of days such as `90d`, a
         date, or `never`. The key itself is in this answer alone."""
+        self._require_operator()
+        check_names("roles", roles)
+        check_type("expires", expires, str)
         kept, secret, name = check_roles(roles), make_key(), check_name(name)
         expires_at = expiry(expires, datetime.now(UTC))
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
@@ -301,26 +348,30 @@ class AsyncVeraz:
 
     async def keys(self) -> tuple[ApiKey, ...]:
         """The keys of the engine's tenant, revoked and expired ones too, newest first."""
+        self._require_operator()
         async with self._database.maintenance((await self.identity()).tenant_id) as connection:
             return await identities.keys(connection)
 
     async def revoke_key(self, prefix: str) -> ApiKey:
         """Refuses the key from the next request on. `prefix` may be the whole key. Raises UsageError where there is none."""
-        public = key_prefix(prefix)
-        async with self._database.maintenance((await self.identity()).tenant_id) as connection:
+        self._require_operator()
+        public, identity = key_prefix(prefix), await self.identity()
+        async with self._database.maintenance(identity.tenant_id) as connection:
             revoked = await identities.revoke_key(connection, public)
         if revoked is None:
-            raise UsageError(f"no key {public} in tenant {self.config.tenant}", fix="see: veraz key list")
+            raise UsageError(f"no key {public} in tenant {identity.tenant}", fix="see: veraz key list")
         return revoked
 
     async def tenants(self) -> tuple[Tenant, ...]:
         """Every tenant, with what it holds."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             return await identities.tenants(connection)
 
     async def add_tenant(self, slug: str, *, name: str | None = None) -> Tenant:
         """Makes a tenant. Raises UsageError when there is one of that slug."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             made = await identities.add_tenant(connection, check_slug(slug), name)
@@ -338,6 +389,7 @@ class AsyncVeraz:
         return await self._set_disabled(slug, False)
 
     async def _set_disabled(self, slug: str, disabled: bool) -> Tenant:
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             if await identities.set_disabled(connection, slug, disabled) is None:
@@ -348,6 +400,7 @@ class AsyncVeraz:
     async def remove_tenant(self, slug: str, *, progress: Callable[[int], None] | None = None) -> int:
         """Disables the tenant and erases everything of it, for good: documents, vectors, traces, keys. Returns the number of
         rows; `progress` is told how many are gone. Interrupted, it is run again."""
+        self._require_operator()
         await self._installed()
         return await erase_tenant(self._database, slug, progress)
 
@@ -382,9 +435,15 @@ class AsyncVeraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
-        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
-        more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
+        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of
+        them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
         """
+        identity = await self._writer()
+        check_names("acl", acl)
+        check_names("exclude", exclude)
+        check_day("revised_at", revised_at)
+        check_type("source", source, str)
+        check_type("chunker", chunker, str)
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url, chunker)
         check_source(settings)
         if chunker is not None:
@@ -396,7 +455,7 @@ class AsyncVeraz:
         pruned = await asyncio.to_thread(_prune, named, exclude, confirmed) if prune else None
         items = discovery.discover(named, stdin=stdin, exclude=exclude)
         return await self._ingest(
-            await self.identity(), items, settings, overrides, progress, prune=pruned, dry_run=dry_run
+            identity, items, settings, overrides, progress, prune=pruned, dry_run=dry_run
         )
 
     async def _ingest(
@@ -437,7 +496,7 @@ class AsyncVeraz:
 
     async def merge_index(self) -> Mapping[str, int]:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
-        identity = await self.identity()
+        identity = await self._writer()
         async with self._database.transaction(identity, "write") as connection:
             pending = await ingest_store.pending_postings(connection)
         merged = {}
@@ -450,7 +509,7 @@ class AsyncVeraz:
 
     async def _changing(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
         """One write transaction of the runtime role, run again after a deadlock."""
-        identity = await self.identity()
+        identity = await self._writer()
 
         async def once() -> Result:
             async with self._database.transaction(identity, "write") as connection:
@@ -459,8 +518,9 @@ class AsyncVeraz:
         return await self._database.again(once)
 
     async def _removing(self, what: str, work: Callable[[Connection], Awaitable[Result]]) -> Result:
-        """The same as the maintenance role: the runtime login may not remove what it serves."""
-        identity = await self.identity()
+        """The same as the maintenance role: the runtime login may not remove what it serves. That role asks nothing about who
+        acts, so it is asked here."""
+        identity = await self._writer()
 
         async def once() -> Result:
             async with self._database.maintenance(identity.tenant_id) as connection:
@@ -559,6 +619,7 @@ class AsyncVeraz:
         if by is None:
             work = lifecycle.unsupersede if undo else lifecycle.as_declared
             return await self._changing(partial(work, source=source, old=external_id))
+        check_day("since", since)
         if by == external_id:
             raise UsageError(f"{by!r} cannot replace itself", fix="name another document with --by")
         if since is not None and since > datetime.now(UTC).date():
@@ -589,7 +650,8 @@ class AsyncVeraz:
     ) -> Purged:
         """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
         own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
-        identity = await self.identity()
+        identity = await self._writer()
+        check_count("batch", batch)
         run = retention.Run(self._database, identity, await self.retention(), batch, progress)
         try:
             return await run.run(dry_run=dry_run)
@@ -609,7 +671,7 @@ class AsyncVeraz:
         mode: Mode = "hybrid",
         lang: str = "auto",
         filters: Filters | None = None,
-        fusion: Literal["minmax", "rrf"] | None = None,
+        fusion: Fusion | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -617,7 +679,9 @@ class AsyncVeraz:
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
-        question, identity = clean_question(question), await self.identity()
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
         if trace:
@@ -652,9 +716,6 @@ class AsyncVeraz:
         explain: bool,
         as_of: date | None = None,
     ) -> SearchRun:
-        if k < 1:
-            raise UsageError(f"k is {k}", fix="ask for at least one hit: -k 10")
-        check_filters(lang, filters or Filters())
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -703,6 +764,8 @@ class AsyncVeraz:
         current one, or `revision`, or the one that held on the day `as_of`."""
         if revision is not None and as_of is not None:
             raise UsageError("both a revision and a day are given", fix="name one of them")
+        check_count("revision", revision, optional=True)
+        check_day("as_of", as_of)
         require_storable("document", external_id, source)
         async with self._database.transaction(await self.identity()) as connection:
             shown = await show_document(connection, external_id, source, revision, as_of)
@@ -712,7 +775,9 @@ class AsyncVeraz:
         """Names a successor that was deleted, to who could read it were it not: it hides this document all the same."""
         if shown.superseded_at is None or shown.superseded_by is not None:
             return shown
-        async with self._database.transaction(await self.identity(), "write") as connection:
+        # for readers too: only mode "write" sees deleted rows, and the statement asks for their labels
+        reader = replace(await self.identity(), may_write=True)
+        async with self._database.transaction(reader, "write") as connection:
             hidden = await lifecycle.hidden_successor(connection, shown.document_id)
         if hidden is None:
             return shown
@@ -733,12 +798,16 @@ class AsyncVeraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
-        identity, timer, question = await self.identity(), Timer(), clean_question(question)
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
         if rule is not None:
@@ -748,9 +817,9 @@ class AsyncVeraz:
         with timer.stage("model"):
             await self._open_embedder()
         with timer.stage("search"):
-            evidence = k or self.config.answer.evidence
+            evidence = self.config.answer.evidence if k is None else k
             run = await self._search(
-                identity, question, evidence, mode, lang, filters, None, False, False, as_of
+                identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of
             )
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)
@@ -768,7 +837,7 @@ class AsyncVeraz:
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
         result = run.result
-        words = subject_words(question, result.lang)
+        words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:
             weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))
@@ -825,13 +894,19 @@ class AsyncVeraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
+        tenant."""
+        writer = await self._writer()
+        for mode in modes if not isinstance(modes, str) else (modes,):
+            check_choice("mode", mode, MODES)
+        check_names("modes", modes)
+        check_names("gates", gates)
+        for k in ks:
+            check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
-        identity = (
-            await self._evaluation_tenant(dataset, ingest_progress) if loaded else await self.identity()
-        )
+        identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         filters = Filters(sources=(source,) if source else None)
         reports = []
         for mode in modes:
@@ -873,6 +948,7 @@ class AsyncVeraz:
 
     async def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
+        self._require_operator()
         await self._installed()
         async with self._database.maintenance() as connection:
             await identities.add_tenant(connection, check_slug(slug))
@@ -880,7 +956,7 @@ class AsyncVeraz:
             found = await identities.find_tenant(connection, slug)
         if found is None:
             raise AccessDenied(f"tenant {slug} is disabled", fix=f"veraz tenant enable {slug}")
-        return Identity(*found, tuple(self.config.roles))
+        return Identity(*found, tuple(self.config.roles), operator=True)
 
     async def _ranked_query(
         self, identity: Identity, filters: Filters, mode: Mode, question: str
@@ -938,12 +1014,14 @@ class AsyncVeraz:
     # --- looking after it
 
     async def status(self) -> Status:
-        await self._installed()
+        """Of the whole database, all tenants together: the operator's."""
+        self._require_operator()
+        replayed = await self._is_replayed()
         async with self._database.maintenance() as connection:
             counted = await ops_store.counts(connection)
             spaces = await ops_store.spaces(connection)
             lexical = await ops_store.lexical_state(connection)
-            health = await self._health(connection, lexical)
+            health = await self._health(connection, lexical, replayed=replayed)
         capabilities = self._database.capabilities
         return Status(
             version=__version__,
@@ -969,9 +1047,11 @@ class AsyncVeraz:
             health=health,
         )
 
-    async def _health(self, connection: Connection, lexical: Sequence[LexicalState]) -> tuple[Check, ...]:
+    async def _health(
+        self, connection: Connection, lexical: Sequence[LexicalState], *, replayed: bool
+    ) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
-        return checks(broken, lexical, await ops_store.dead_rows(connection))
+        return checks(broken, lexical, await ops_store.dead_rows(connection), replayed=replayed)
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
@@ -14,7 +14,7 @@ from veraz.ingest.pipeline import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
@@ -177,8 +177,8 @@ class Veraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
-        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more;
-        more than a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
+        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of
+        them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
         """
         return self._portal.run(
             self._engine.ingest(
@@ -278,7 +278,7 @@ class Veraz:
         mode: Mode = "hybrid",
         lang: str = "auto",
         filters: Filters | None = None,
-        fusion: Literal["minmax", "rrf"] | None = None,
+        fusion: Fusion | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -321,13 +321,17 @@ class Veraz:
         filters: Filters | None = None,
         k: int | None = None,
         mode: Mode = "hybrid",
+        fusion: Fusion | None = None,
+        exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         return self._portal.run(
-            self._engine.ask(question, lang=lang, filters=filters, k=k, mode=mode, as_of=as_of)
+            self._engine.ask(
+                question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+            )
         )
 
     def evaluate(
@@ -347,7 +351,8 @@ class Veraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
+        tenant."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
@@ -377,7 +382,7 @@ class Veraz:
         return self._portal.run(self._engine.explain_trace(trace_id))
 
     def status(self) -> Status:
-
+        """Of the whole database, all tenants together: the operator's."""
         return self._portal.run(self._engine.status())
 
     def space(self) -> ops_store.Space:

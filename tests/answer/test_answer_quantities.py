@@ -8,7 +8,7 @@ from veraz.answer.quantities import ages, compatible, covers, numbers, quantitie
 
 
 def one(text: str) -> tuple[tuple[float, ...], str, str]:
-    (quantity,) = [q for q in quantities(text) if q.unit]
+    (quantity,) = [q for q in quantities(text, "en") if q.unit]
     return quantity.values, quantity.unit, quantity.bound
 
 
@@ -89,7 +89,7 @@ def test_a_number_lies_in_a_range(text: str, within: bool) -> None:
 
 
 def test_numbers_are_written_one_way() -> None:
-    assert numbers("4,000 and 4000 and 4000.0") == {"4000"}
+    assert numbers("4,000 and 4000 and 4000.0", "en") == {"4000"}
     assert numbers("10⁵ CFU/mL") == {"10^5"}
     assert "105" not in numbers("10⁵ CFU/mL")
     assert numbers("2,5 mg") == {"2.5"}

@@ -14,7 +14,9 @@ from veraz.demo import CORPUS
 from veraz.nouns.answer import Citation, Claim
 
 
-def cited(n: int, quote: str, text: str | None = None, *, doc: str = "") -> tuple[Citation, str]:
+def cited(
+    n: int, quote: str, text: str | None = None, *, doc: str = "", lang: str = "en"
+) -> tuple[Citation, str]:
     text = quote if text is None else text
     start = max(0, text.find(quote))
     citation = Citation(
@@ -33,6 +35,7 @@ def cited(n: int, quote: str, text: str | None = None, *, doc: str = "") -> tupl
         end=start + len(quote),
         quote=quote,
         superseded_by=None,
+        lang=lang,
     )
     return citation, text
 
@@ -61,6 +64,36 @@ def test_numbers_that_are_no_source_drop_the_sentence_and_keep_the_rest() -> Non
     assert dropped.text == "It was set in 2019."
     assert "[7]" in dropped.why
     assert not result.refused
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "lang", "stands"),
+    [
+        ("La dosis es 2 mg.", "La dosis es 2.000 mg.", "es", False),
+        ("La dosis es 2000 mg.", "La dosis es 2.000 mg.", "es", True),
+        ("La dosis es 2 000 mg.", "La dosis es 2.000 mg.", "es", True),
+        (
+            "La dosis es 2.000 mg.",
+            "La dosis es 2 g.",
+            "es",
+            False,
+        ),  # another number: a claim repeats, it does not convert
+        ("The dose is 2 mg.", "The dose is 2.000 mg.", "en", True),
+        ("The dose is 2000 mg.", "The dose is 2.000 mg.", "en", False),
+        ("Dose: 2 mg.", "Dose: 2.000 mg.", "", False),
+        ("Dose: 2000 mg.", "Dose: 2.000 mg.", "", False),
+        ("Dose: 2.000 mg.", "Dose: 2.000 mg.", "", True),
+        ("Dose: 2.000 mg.", "Dose: 2,000 mg.", "", False),
+        ("La dose est 1,5 mg.", "La dose est 1.5 mg.", "fr", True),
+        ("La dose est 15 mg.", "La dose est 1,5 mg.", "fr", False),
+    ],
+)
+def test_a_dose_is_read_as_the_language_of_its_source_writes_it(
+    claim: str, source: str, lang: str, stands: bool
+) -> None:
+    result = check([Claim(claim, (1,), 1.0)], cited(1, source, lang=lang))
+    assert bool(result.claims) is stands, result.dropped
+    assert not any(mark in d.why for d in result.dropped for mark in "~¬¦")
 
 
 def test_words_in_quotation_marks_must_be_in_the_source() -> None:

@@ -152,8 +152,14 @@ def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
     run("ask", "x")
     assert fake.calls[0][2]["k"] == 10
     assert fake.calls[0][2]["fusion"] is None
-    assert fake.calls[1][2]["k"] == 8
+    assert fake.calls[1][2]["k"] is None, "the configured [answer] evidence"
     assert fake.calls[1][2]["lang"] == "auto"
+    run("ask", "x", "--fusion", "rrf", "--exact", "-k", "3")
+    assert {name: fake.calls[2][2][name] for name in ("fusion", "exact", "k")} == {
+        "fusion": "rrf",
+        "exact": True,
+        "k": 3,
+    }
 
 
 def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:

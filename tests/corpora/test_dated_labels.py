@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from pathlib import Path
@@ -46,6 +47,29 @@ def filled(server: str, template: str, records: list[dict[str, Any]]) -> Iterato
     with databases.fresh(server, template) as url:
         asyncio.run(fill(url))
         yield url
+
+
+@pytest.mark.parametrize("order", ["oldest first", "newest first"])
+async def test_one_collection_of_all_versions(
+    database: str, records: list[dict[str, Any]], tmp_path: Path, order: str
+) -> None:
+    """As a user has it: one file, one line a dated version, many of one document close together."""
+    chosen = [
+        r for r in records if r["id"] in {name for name, _ in zip(dates(records), range(6), strict=False)}
+    ]
+    lines = chosen if order == "oldest first" else chosen[::-1]
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    async with await databases.open_engine(database) as engine:
+        report = await engine.ingest(str(path), source="aemps", authority=5)
+        assert (report.new, report.changed, report.failed) == (6, len(lines) - 6, 0)
+        for name, days in dates(chosen).items():
+            shown = await engine.show(name)
+            assert sorted(r.valid_from for r in shown.revisions if r.valid_from) == sorted(days)
+            current = next(r for r in shown.revisions if r.number == shown.current_revision)
+            assert current.valid_from == max(days)
+        again = await engine.ingest(str(path), source="aemps", authority=5)
+        assert (again.unchanged, again.documents, again.embedded) == (len(lines), 0, 0)
 
 
 @pytest.fixture

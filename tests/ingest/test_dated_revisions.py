@@ -17,6 +17,7 @@ from tests.support.hashing import HashingEmbedder
 from veraz.engine import AsyncVeraz
 from veraz.errors import UsageError
 from veraz.nouns.corpus import EmbeddingBatch, TextKind
+from veraz.nouns.lifecycle import Retention
 
 VERSIONS = [
     record("dose", "The dose is ten units.", valid_from="2021-01-01"),
@@ -128,6 +129,78 @@ async def test_what_was_replaced_holds_until_its_successor_did(engine: AsyncVera
     assert (hit.document.is_current, hit.document.superseded_by) == (False, "new")
     assert hit.document.successor is not None
     assert (hit.document.successor.external_id, hit.document.successor.url) == ("new", "https://new")
+
+
+OLD = record("old", "The dose is ten units.", valid_from="2015-01-01")
+SUCCESSOR = [
+    record("new", f"The dose is {words} units.", valid_from=f"{year}-01-01", **fields)
+    for year, words, fields in (
+        (2020, "twenty", {"supersedes": "old"}),
+        (2024, "thirty", {"supersedes": "old"}),
+        (2018, "fifteen", {}),  # did not say yet that it replaces anything
+    )
+]
+
+
+async def named_on(engine: AsyncVeraz, day: date) -> list[str]:
+    found = await engine.search("dose units", lang="en", as_of=day)
+    return sorted(h.document.external_id for h in found.hits)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+async def test_later_versions_of_a_successor_do_not_bring_back_what_it_replaced(
+    engine: AsyncVeraz, order: tuple[int, ...]
+) -> None:
+    for n in order:
+        await put(engine, [OLD, *SUCCESSOR][n])
+    assert (await engine.show("old")).superseded_from == date(2020, 1, 1)
+    for day, names in (
+        (date(2016, 1, 1), ["old"]),
+        (date(2019, 1, 1), ["new", "old"]),
+        (date(2020, 1, 1), ["new"]),
+        (date(2022, 1, 1), ["new"]),
+        (date(2024, 6, 1), ["new"]),
+    ):
+        assert await named_on(engine, day) == names, day
+
+
+async def test_nor_do_later_versions_of_an_edition(engine: AsyncVeraz) -> None:
+    edition = {"item": "dose", "edition": "4"}
+    old = record("old", "The dose is ten units.", valid_from="2015-01-01", item="dose", edition="3")
+    await put(engine, old)
+    for year in ("2024", "2020"):
+        await put(engine, record("new", f"The dose of {year}.", valid_from=f"{year}-01-01", **edition))
+        assert (await engine.show("old")).superseded_from == date(int(year), 1, 1)
+    await put(engine, record("new", "The dose of 2026.", valid_from="2026-01-01", **edition))
+    assert (await engine.show("old")).superseded_from == date(2020, 1, 1)
+
+
+async def test_nor_does_an_undated_successor_that_is_reworded_another_day(engine: AsyncVeraz) -> None:
+    await put(engine, OLD, record("new", "The dose is twenty units.", supersedes="old"))
+    async with engine._database.maintenance() as connection:  # as if that had been long ago
+        await connection.execute("update veraz.revision set ingested_at = '2020-05-05 12:00+00'")
+    await put(engine, record("new", "The dose is thirty units.", supersedes="old"))
+    assert (await engine.show("old")).superseded_from == date(2020, 5, 5)
+    assert await named_on(engine, date(2022, 1, 1)) == ["new"]
+
+
+async def test_a_successor_that_only_ends_replaces_from_the_beginning(engine: AsyncVeraz) -> None:
+    await put(engine, OLD, record("new", "The dose.", valid_to="2021-06-30", supersedes="old"))
+    assert (await engine.show("old")).superseded_from == date.min
+    assert await named_on(engine, date(2016, 1, 1)) == ["new"]
+
+
+async def test_nor_does_the_purge_of_the_version_that_first_replaced_it(engine: AsyncVeraz) -> None:
+    await put(engine, OLD, *SUCCESSOR)
+    await engine.set_retention(Retention(history_revisions=0))
+    assert (await engine.run_retention()).revisions == 2
+    await put(engine, record("new", "The dose is forty units.", valid_from="2026-01-01", supersedes="old"))
+    assert (await engine.run_retention()).revisions == 1
+    await put(engine, OLD | {"text": "The dose is ten whole units."})
+    assert (await engine.show("old")).superseded_from == date(2020, 1, 1)
+    assert await named_on(engine, date(2022, 1, 1)) == []
+    await put(engine, record("new", "The dose is forty units.", valid_from="2026-02-01"))  # withdrawn
+    assert (await engine.show("old")).superseded_from is None
 
 
 class Slow(HashingEmbedder):

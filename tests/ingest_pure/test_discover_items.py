@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -122,15 +123,38 @@ def test_a_compressed_collection_that_ends_too_early_gives_what_precedes(tmp_pat
     assert "gzip" in errors[0].reason
 
 
-def test_a_repeated_id_names_both_places(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.jsonl", '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n')
+def test_a_repeated_id_of_two_files_names_both_places(tmp_path: Path) -> None:
     write(tmp_path / "one/x.md")
     write(tmp_path / "two/x.md")
-    items, errors = found(path, tmp_path / "one", tmp_path / "two")
-    assert [i.external_id for i in items] == ["a", "x.md"]
-    assert f"{path}:1" in errors[0].reason
-    assert errors[0].path == f"{path}:2"
-    assert str(tmp_path / "one/x.md") in errors[1].reason
+    items, errors = found(tmp_path / "one", tmp_path / "two")
+    assert [i.external_id for i in items] == ["x.md"]
+    assert errors[0].path == str(tmp_path / "two/x.md")
+    assert str(tmp_path / "one/x.md") in errors[0].reason
+
+
+def test_records_with_one_id_are_versions_of_one_document(tmp_path: Path) -> None:
+    one = write(tmp_path / "1.jsonl", '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}\n')
+    two = write(tmp_path / "2.jsonl", '{"id": "a", "text": "z"}\n')
+    items, errors = found(one, two)
+    assert errors == []
+    assert [(i.external_id, i.record and i.record["text"]) for i in items] == [
+        ("a", "x"),
+        ("a", "y"),
+        ("a", "z"),
+    ]
+
+
+def test_the_ids_of_a_collection_are_not_kept(tmp_path: Path) -> None:
+    count = 100_000
+    path = write(
+        tmp_path / "c.jsonl", "".join(f'{{"id": "record-{n}", "text": "x"}}\n' for n in range(count))
+    )
+    tracemalloc.start()
+    try:
+        assert sum(isinstance(item, RawItem) for item in discover([str(path)])) == count
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_standard_input_is_a_collection_or_one_text() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support import oracle
+from tests.support import databases, oracle
 from tests.support.corpus import maintenance_rows, put, record, rows
+from tests.support.logins import login
 
 from veraz.engine import AsyncVeraz
 from veraz.errors import ItemError, UsageError
@@ -208,3 +209,25 @@ async def test_a_reader_from_before_is_reported(filled: AsyncVeraz, database: st
     assert erased is not None
     assert erased.remains is not None
     assert "older transactions" in erased.remains
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("rights", [(), ("pg_read_all_stats",)])
+async def test_a_reader_of_another_login_is_reported_to_who_is_no_superuser(
+    database: str, rights: tuple[str, ...]
+) -> None:
+    """Such a login is not told what kind of session another one's is."""
+    members = ("veraz_owner", "veraz_ops", "veraz_app", *rights)
+    with login(database, member_of=members) as url, psycopg.connect(database) as reader:
+        reader.execute("set transaction isolation level repeatable read")
+        reader.execute("select count(*) from veraz.tenant")
+        async with await databases.open_engine(url) as engine:
+            erased = await engine.erase("secret", source="s")
+        assert erased is not None
+        assert erased.remains is not None
+        assert "1 older transactions" in erased.remains
+        reader.rollback()
+        async with await databases.open_engine(url) as engine:
+            again = await engine.erase("secret", source="s")
+    assert again is not None
+    assert again.remains is None

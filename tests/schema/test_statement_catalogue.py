@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from importlib import resources
 from typing import Any
 
@@ -14,6 +15,13 @@ from tests.support import databases
 
 from veraz.db.statements import embedding_table, statement
 from veraz.engine import AsyncVeraz
+from veraz.ingest.store import DocumentState, Links, StoredSource, Written
+from veraz.nouns.identity import Tenant
+from veraz.nouns.lifecycle import Expired, Retention
+from veraz.nouns.shown import HiddenSuccessor, ShownRevision
+from veraz.nouns.status import Counts, DeadRows
+from veraz.ops.show import FoundDocument
+from veraz.search.store import HydratedRow
 
 STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
@@ -45,6 +53,34 @@ SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 
 
+READ_STAGES = ("answer", "search", "traces")
+READING = {
+    "ops/document_revisions",
+    "ops/find_document",
+    "ops/readable_documents",
+    "ops/retention_policy",
+    "ops/revision_chunks",
+    "ops/revision_sections",
+}
+"""Of the other stages: what runs in mode "read"."""
+ROWS: dict[str, type[Any]] = {
+    "identity/tenants": Tenant,
+    "ingest/count_written": Written,
+    "ingest/document_state": DocumentState,
+    "ingest/ensure_source": StoredSource,
+    "ingest/link_supersession": Links,
+    "ops/count_expired": Expired,
+    "ops/counts": Counts,
+    "ops/dead_rows": DeadRows,
+    "ops/document_revisions": ShownRevision,
+    "ops/find_document": FoundDocument,
+    "ops/hidden_successor": HiddenSuccessor,
+    "ops/retention_policy": Retention,
+    "search/hydrate": HydratedRow,
+}
+"""The class that each row becomes, by position or by name: its fields are the columns, in their order."""
+
+
 def files() -> list[str]:
     root = resources.files("veraz")
     return sorted(
@@ -61,7 +97,7 @@ FILES = files()
 
 def test_every_folder_of_statements_is_in_the_catalogue() -> None:
     assert {name.split("/")[0] for name in FILES} == set(STAGES)
-    assert set(FILES) >= MAINTENANCE | ADMINISTRATOR | SCRIPTS
+    assert set(FILES) >= MAINTENANCE | ADMINISTRATOR | SCRIPTS | READING | set(ROWS)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -86,8 +122,22 @@ async def _planned(engine: AsyncVeraz, name: str, text: str) -> None:
         async with database.maintenance() as connection:
             await plan(connection, text)
     else:
-        async with database.transaction(await engine.identity(), "write") as connection:
+        reads = name in READING or name.split("/")[0] in READ_STAGES
+        async with database.transaction(await engine.identity(), "read" if reads else "write") as connection:
             await plan(connection, text)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_columns_of_a_statement_are_the_fields_of_its_row_class(
+    unchanged_database: str, name: str
+) -> None:
+    with psycopg.connect(unchanged_database) as connection:
+        path = "select set_config('search_path', 'veraz, public, pg_temp', true)"
+        connection.execute(path)
+        connection.pgconn.prepare(b"described", prepared_text(name).encode())
+        described = connection.pgconn.describe_prepared(b"described")
+    columns = [(described.fname(n) or b"").decode() for n in range(described.nfields)]
+    assert columns == [field.name for field in dataclasses.fields(ROWS[name])]
 
 
 def prepared_text(name: str) -> str:

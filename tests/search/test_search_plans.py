@@ -8,6 +8,7 @@ import pytest
 from tests.support import databases, large
 from tests.support.plans import Plans, explained, nodes, on, shown
 
+from veraz.config import SearchConfig
 from veraz.nouns.question import Filters
 
 LEXICAL = "Purpose: the lexical arm"
@@ -166,3 +167,27 @@ async def test_after_a_day_was_searched_hits_are_read_by_their_keys_again(analys
     ):
         await engine.search(words.question(7), lang="en", as_of=datetime.now(UTC).date(), trace=False)
     assert {n["Index Name"] for n in on(plans.of(HYDRATE), "chunk")} == {"chunk_pkey"}
+
+
+PERMITTED = "Purpose: the lexical arm without the inverted file's chunk lists"
+
+
+async def test_a_starved_lexical_arm_is_repaired_by_sets_each_read_once(analysed_database: str) -> None:
+    """On the tenth run: the documents that may be read are found once, not once for every chunk that matches."""
+    settings = SearchConfig(budget=1300)
+    rare, question = Filters(sources=("rare",)), " ".join(large.words().vocabulary[:5])
+    async with await databases.open_engine(analysed_database, large.embedder(), search=settings) as engine:
+        await engine._database._pool.resize(1, 1)
+        for _ in range(9):
+            await engine.search(question, lang="en", mode="lexical", filters=rare, trace=False)
+        async with explained(engine) as plans:
+            found = await engine.search(question, lang="en", mode="lexical", filters=rare, trace=False)
+    assert found.hits
+    plan = plans.of(PERMITTED)
+    for table in ("document", "revision", "chunk_lexical"):
+        reads = [n for n in on(plan, table) if n["Node Type"] != "Bitmap Index Scan"]
+        assert reads, shown(plan)
+        assert all(n["Actual Loops"] <= 2 for n in reads), shown(plan)
+    assert not [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG], (
+        shown(plan)
+    )

@@ -36,8 +36,9 @@ def documents() -> Iterator[dict[str, object]]:
         )
         replaces = {"supersedes": f"d{n - 1}"} if n % 6 == 5 else {}
         yield record(f"d{n}", text, format="markdown", valid_from=str(MONTHS[n % 4]), **replaces)
-        if n % 3 == 0:
-            yield record(f"d{n}", f"{text}\n\nChanged.", format="markdown", valid_from="2025-02-01")
+        if n % 3 == 0 or replaces:
+            changed = f"{text}\n\nChanged."
+            yield record(f"d{n}", changed, format="markdown", valid_from="2025-02-01", **replaces)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +175,14 @@ def held_on(day: date) -> str:
           join veraz.document d using (tenant_id, document_id)
          where r.valid_from <= '{day}' and not exists (select from veraz.revision later where later.document_id = r.document_id
                                                           and later.valid_from <= '{day}' and later.valid_from > r.valid_from)
-           and (d.superseded_from is null or d.superseded_from > '{day}'))"""  # noqa: S608
+           and d.external_id <> all ('{{{",".join(replaced_on(day))}}}'))"""  # noqa: S608
+
+
+def replaced_on(day: date) -> set[str]:
+    """Documents that another one had said by that day that it replaces."""
+    return {
+        str(d["supersedes"]) for d in documents() if "supersedes" in d and str(d["valid_from"]) <= str(day)
+    }
 
 
 async def every_chunk(engine: AsyncVeraz) -> set[UUID]:

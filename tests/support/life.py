@@ -32,6 +32,10 @@ select d.document_id, d.source_id, d.external_id, d.superseded_by, d.superseded_
        r.published_at, r.ingested_at
   from veraz.document d left join veraz.revision r on r.revision_id = d.current_revision_id
 """
+REVISIONS_AS_STORED: LiteralString = """
+select document_id, supersedes, item, edition, valid_from, revised_at, published_at, ingested_at from veraz.revision
+"""
+PURGED: LiteralString = "select document_id from veraz.document where purged_number > 0"
 LEFT_OVER: LiteralString = """
 select 'revision', r.revision_id from veraz.revision r join veraz.document d using (tenant_id, document_id)
  where d.current_revision_id is null
@@ -64,17 +68,9 @@ union all select 'word', l.chunk_id from veraz.chunk_lexical l, unnest(l.tsv) t
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    document_id: UUID
-    source_id: UUID
-    external_id: str
-    superseded_by: UUID | None
-    superseded_at: Any
-    superseded_from: date | None
-    pinned: bool
-    deleted_at: Any
-    erased_at: Any
-    current: UUID | None
+class Declares:
+    """What a revision says of itself and of others."""
+
     supersedes: str | None
     item: str | None
     edition: str | None
@@ -95,6 +91,24 @@ class Stored:
     def number(self) -> int | None:
         return int(self.edition) if self.edition and re.fullmatch(r"[0-9]{1,15}", self.edition) else None
 
+    def follows(self, other: Stored) -> bool:
+        return other.says.item is not None and self.item == other.says.item and is_later(self, other.says)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    document_id: UUID
+    source_id: UUID
+    external_id: str
+    superseded_by: UUID | None
+    superseded_at: Any
+    superseded_from: date | None
+    pinned: bool
+    deleted_at: Any
+    erased_at: Any
+    current: UUID | None
+    says: Declares  # the current revision
+
 
 def successor(of: Stored, others: list[Stored]) -> Stored | None:
     """What documents declare: the newest that names it, else the next edition of its item."""
@@ -103,25 +117,34 @@ def successor(of: Stored, others: list[Stored]) -> Stored | None:
     ]
     if of.current is None:
         return None
-    named = [o for o in others if o.supersedes == of.external_id]
+    named = [o for o in others if o.says.supersedes == of.external_id]
     if named:
-        newest = max((o.revised_at or date.min) for o in named)
-        return min((o for o in named if (o.revised_at or date.min) == newest), key=lambda o: o.document_id)
-    later = [o for o in others if of.item is not None and o.item == of.item and is_later(o, of)]
+        newest = max((o.says.revised_at or date.min) for o in named)
+        return min(
+            (o for o in named if (o.says.revised_at or date.min) == newest), key=lambda o: o.document_id
+        )
     return min(
-        later,
+        (o for o in others if o.says.follows(of)),
         key=lambda o: (
-            o.stated is None,
-            o.stated or date.min,
-            o.number is None,
-            o.number or 0,
+            o.says.stated is None,
+            o.says.stated or date.min,
+            o.says.number is None,
+            o.says.number or 0,
             o.document_id,
         ),
         default=None,
     )
 
 
-def is_later(a: Stored, b: Stored) -> bool:
+def replaced_since(of: Stored, by: Stored, revisions: list[Declares]) -> date:
+    """The first day of those revisions of the successor that make it one."""
+    named = by.says.supersedes == of.external_id
+    return min(
+        r.holds_from for r in revisions if (r.supersedes == of.external_id if named else r.follows(of))
+    )
+
+
+def is_later(a: Declares, b: Declares) -> bool:
     if a.stated and b.stated and a.stated != b.stated:
         return a.stated > b.stated
     return a.number is not None and b.number is not None and a.number > b.number
@@ -129,7 +152,11 @@ def is_later(a: Stored, b: Stored) -> bool:
 
 async def check(engine: AsyncVeraz) -> None:
     """Everything that must hold of the engine's tenant while nobody writes."""
-    documents = [Stored(*row) for row in await rows(engine, DOCUMENTS_AS_STORED)]
+    documents = [Stored(*row[:10], Declares(*row[10:])) for row in await rows(engine, DOCUMENTS_AS_STORED)]
+    revisions: dict[UUID, list[Declares]] = {}
+    for document_id, *columns in await rows(engine, REVISIONS_AS_STORED):
+        revisions.setdefault(document_id, []).append(Declares(*columns))
+    purged = {row[0] for row in await rows(engine, PURGED)}
     by_id = {d.document_id: d for d in documents}
     for document in documents:
         assert (
@@ -142,7 +169,14 @@ async def check(engine: AsyncVeraz) -> None:
         if not document.pinned:
             wanted = successor(document, documents)
             assert document.superseded_by == (wanted.document_id if wanted else None), document
-            assert document.superseded_from == (wanted.holds_from if wanted else None), document
+            if wanted is None:
+                assert document.superseded_from is None, document
+                continue
+            since = replaced_since(document, wanted, revisions[wanted.document_id])
+            assert document.superseded_from is not None
+            assert document.superseded_from == since or (
+                wanted.document_id in purged and document.superseded_from < since
+            ), document
         seen, end = {document.document_id}, document.superseded_by
         while end is not None:
             assert end not in seen, f"a cycle at {document.external_id}"

@@ -17,6 +17,7 @@ from datetime import date
 import numpy as np
 import numpy.typing as npt
 
+from veraz.answer.numerals import spelled
 from veraz.answer.quantities import Quantity, ages, compatible, is_unit, quantities
 from veraz.answer.select import Scored, Selection, citation
 from veraz.answer.subjects import medicines, polarity, populations
@@ -73,7 +74,11 @@ def conflicts(
     first.
     """
     asked = Terms(terms or {})
-    kept = [s for s in statements if not terms or asked.share(asked.found(f"{s.context} {s.text}")) >= 0.5]
+    kept = [
+        s
+        for s in statements
+        if not terms or asked.share(asked.found(spelled(f"{s.context} {s.text}", s.lang))) >= 0.5
+    ]
     kept.sort(key=_precedence)
     read = [_read(s) for s in kept]
     near = _usual_nearness(kept)
@@ -152,7 +157,7 @@ def _read(s: Statement) -> _Reading:
     return _Reading(
         own=frozenset(w for w in own if not w[0].isdigit() and w not in _ADVICE),
         around=stems(s.context, s.lang) - names,
-        quantities=tuple(q for q in quantities(s.text) if q.unit),
+        quantities=tuple(q for q in quantities(s.text, s.lang) if q.unit),
         ages=ages(s.text),
         populations=populations(s.text) or populations(s.context),
         medicines=medicines(s.text) or medicines(everything),

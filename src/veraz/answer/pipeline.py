@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 
 from veraz.answer import conflict, render, select, sufficiency, validate
+from veraz.answer.numerals import spelled
 from veraz.answer.sentences import Candidate, RevisionKey
 from veraz.config import AnswerConfig
 from veraz.errors import MalformedResponse
@@ -71,13 +72,14 @@ class Assessment:
 
 def assess(evidence: Evidence) -> Assessment:
     """Needs no model: words, arms' scores and agreement."""
+    question = _asked(evidence)
     picked = select.shortlist(
-        evidence.question, evidence.hits, evidence.texts, terms=evidence.words, lang=evidence.lang
+        question, evidence.hits, evidence.texts, terms=evidence.words, lang=evidence.lang
     )
     signals = _signals(evidence, picked)
     measured = {name: round(getattr(signals, name), 4) for name in sufficiency.NAMES}
     lacking = sufficiency.shortfall(
-        evidence.question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
+        question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
     )
     return Assessment(
         sufficiency.probability(signals, sufficiency.load_for(evidence.space)),
@@ -98,13 +100,15 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
     mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
     chosen = select.choose(
-        evidence.question, picked, vectors, vector, terms=evidence.words, lang=evidence.lang, mix=mix
+        _asked(evidence), picked, vectors, vector, terms=evidence.words, lang=evidence.lang, mix=mix
     )
     checked = validate.validate(chosen.claims, chosen.citations, evidence.texts)
     if checked.refused:
         reason = render.reason_text(None, evidence.lang, dropped=True)
         return _refusal(reason, probability, measured, checked.dropped)
     disputes, citations = conflict.disagreements(chosen, terms=evidence.words)
+    disputes, unfounded = validate.validate_conflicts(disputes, citations, evidence.texts)
+    dropped = tuple(dict.fromkeys((*checked.dropped, *unfounded)))
     claims, citations, disputes = _renumber(checked.claims, citations, disputes)
     citations = tuple(_on_its_page(citation, evidence.pages) for citation in citations)
     text = _text(claims, citations, disputes, evidence.lang)
@@ -114,7 +118,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
         claims=claims,
         citations=citations,
         conflicts=disputes,
-        dropped=checked.dropped,
+        dropped=dropped,
         reason=None,
         uncertain=probability < threshold + CERTAIN_MARGIN,
         sufficiency=probability,
@@ -146,17 +150,25 @@ def _refusal(
     return Draft("insufficient", "", (), (), (), dropped, reason, False, probability, measured)
 
 
+def _asked(evidence: Evidence) -> str:
+    """The question with its numerals spelled as they are in `_chunks`."""
+    return spelled(evidence.question, evidence.lang)
+
+
 def _chunks(evidence: Evidence) -> list[str]:
-    """The evidence with what its headings say, as the reader of a chunk would know it."""
-    return ["\n".join((h.document.title, *h.heading_path, h.body)) for h in evidence.hits]
+    """The evidence with what its headings say, as the reader of a chunk would know it, numerals in one spelling."""
+    return [
+        spelled("\n".join((h.document.title, *h.heading_path, h.body)), h.document.lang)
+        for h in evidence.hits
+    ]
 
 
 def _signals(evidence: Evidence, picked: Sequence[Candidate]) -> sufficiency.Signals:
     return sufficiency.signals(
-        evidence.question,
+        _asked(evidence),
         evidence.words,
         _chunks(evidence),
-        [f"{c.context} {c.shown}" for c in picked],
+        [spelled(f"{c.context} {c.shown}", c.hit.document.lang) for c in picked],
         dense_pool=evidence.dense_pool,
         lexical_top=evidence.lexical_top[:10],
         semantic_top=evidence.semantic_top[:10],

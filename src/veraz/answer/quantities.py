@@ -1,15 +1,17 @@
 """Numbers with their units: read out of prose in English, Spanish and French, and compared.
 
-Weights, volumes and times are brought to one unit of their kind (mg, ml, minutes), so "1 g" equals "1000
-mg" and "24 hours" equal "1 day". Months and years are a kind of their own, because a month has no fixed
-number of days.
+How a numeral is read depends on the language of its text: see `numerals`. Weights, volumes and times are
+brought to one unit of their kind (mg, ml, minutes), so "1 g" equals "1000 mg" and "24 hours" equal "1
+day". Months and years are a kind of their own, because a month has no fixed number of days.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
+from veraz.answer.numerals import MARKS, spelled
 from veraz.answer.words import fold
 
 _UNITS: dict[str, tuple[str, float]] = {}
@@ -67,11 +69,11 @@ _WORD_NUMBERS = {
     )
     for name in names.split("|")
 }  # fmt: skip
-_DIGITS = r"\d+(?:[.,]\d+)*"
+_DIGITS = rf"\d+(?:[.,{MARKS}]\d+)*"
 _NUMBER = rf"(?:{_DIGITS}|\b(?:{'|'.join(sorted(_WORD_NUMBERS, key=len, reverse=True))})\b)"
 _UNIT = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
 _QUANTITY = re.compile(
-    rf"(?<![\w.,/-])(?P<low>{_NUMBER})(?P<u1>\s*(?:{_UNIT})(?!\w))?"
+    rf"(?<![\w.,/{MARKS}-])(?P<low>{_NUMBER})(?P<u1>\s*(?:{_UNIT})(?!\w))?"
     rf"(?:(?P<join>\s*(?:-|–|—|to|a|and|y|et|or|o|ou)\s*|/)(?P<high>{_NUMBER}))?"
     rf"(?:[ \u00a0-]*(?P<unit>{_UNIT})(?!\w))?"
 )
@@ -111,7 +113,8 @@ _POWER = re.compile(r"(?<=\d)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 class Quantity:
     """`values` in the unit of its kind: one number, the two ends of a range, or the two numbers of a pair
     such as 135/85. `bound` is ">=", "<=" or "" as the words around it say. `unit` is "" for a number
-    without a known unit."""
+    without a known unit. `doubtful`: the spelling of what may be two different numbers, such as 1.000 in an
+    unknown language; then there are no values, it equals only the same spelling, and contradicts nothing."""
 
     values: tuple[float, ...]
     unit: str
@@ -119,20 +122,22 @@ class Quantity:
     pair: bool
     start: int
     end: int
+    doubtful: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
-        return min(self.values), max(self.values)
+        """Empty, so that it holds no number, where the quantity is doubtful."""
+        return min(self.values, default=math.inf), max(self.values, default=-math.inf)
 
 
 def is_unit(word: str) -> bool:
     return fold(word) in _UNITS
 
 
-def quantities(text: str) -> list[Quantity]:
+def quantities(text: str, lang: str = "") -> list[Quantity]:
     """Quantities in order of appearance, ages ("under 12 years") left out; positions are in the folded
-    text."""
-    folded = _plain(text)
+    text. `lang` is the language of the text, empty where it is not known."""
+    folded = _plain(text, lang)
     aged = [match.span() for match in _AGE.finditer(folded)]
     found = (_read(match, folded) for match in _QUANTITY.finditer(folded))
     return [q for q in found if q and not any(a <= q.start < b for a, b in aged)]
@@ -143,15 +148,18 @@ def ages(text: str) -> frozenset[str]:
     return frozenset(_age(match) for match in _AGE.finditer(_plain(text)))
 
 
-def numbers(text: str) -> frozenset[str]:
-    """Every number of a text, written one way: "4,000" and "4000" are equal, "10⁵" is "10^5" and never
-    "105"."""
-    return frozenset(_canonical(found) for found in re.findall(r"\d+(?:[.,]\d+)*(?:\^\d+)?", _plain(text)))
+def numbers(text: str, lang: str = "") -> frozenset[str]:
+    """Every number of a text, written one way: "4,000" and "4000" are equal in English, "10⁵" is "10^5" and
+    never "105"."""
+    found = re.findall(rf"{_DIGITS}(?:\^\d+)?", _plain(text, lang))
+    return frozenset(map(_canonical, found))
 
 
-def asked_numbers(question: str) -> list[float]:
+def asked_numbers(question: str, lang: str = "en") -> list[float]:
     """Plain numbers of a question, such as the 40 of "an eGFR of 40"."""
-    return [float(number) for number in re.findall(r"(?<![\w.,/-])\d+(?:\.\d+)?(?![\w/-])", question)]
+    plain = spelled(question, lang)
+    found = re.findall(rf"(?<![\w.,/{MARKS}-])\d+(?:\.\d+)?(?![\w/{MARKS}-]|[.,]\d)", plain)
+    return [float(number) for number in found]
 
 
 def covers(quantity: Quantity, number: float) -> bool:
@@ -164,7 +172,7 @@ def compatible(a: Quantity, b: Quantity) -> bool:
     """Whether two quantities can both be true of one thing: equal, one range inside the other, ranges that
     meet, or a different unit. Two bounds of the same direction at different numbers ("3 days or more", "5
     days or more") are not."""
-    if a.unit != b.unit:
+    if a.unit != b.unit or a.doubtful or b.doubtful:
         return True
     if a.pair or b.pair:
         return a.values == b.values
@@ -183,8 +191,9 @@ def _age(match: re.Match[str]) -> str:
     return number + ("w" if unit.startswith(("week", "sem")) else "m" if month else "y")
 
 
-def _plain(text: str) -> str:
-    powers = _POWER.sub(lambda m: "^" + m.group(1).translate(_SUPERSCRIPTS), " ".join(text.split()))
+def _plain(text: str, lang: str = "") -> str:
+    plain = " ".join(spelled(text, lang).split())
+    powers = _POWER.sub(lambda m: "^" + m.group(1).translate(_SUPERSCRIPTS), plain)
     return fold(powers.replace("º", "°").replace("° ", "°")).replace("’", " ").replace("'", " ")
 
 
@@ -200,11 +209,11 @@ def _read(match: re.Match[str], text: str) -> Quantity | None:
         values.append(_value(high))
     elif high:  # "two or three days": a range; "5 and 10 mg": the second one carries the unit
         values = [_value(low), _value(high)] if joined in ("or", "o", "ou") else [_value(high)]
-    pair = joined == "/"
+    pair, bound = joined == "/", _bound(text, start, end)
+    if any(math.isnan(value) for value in values):
+        return Quantity((), kind, bound, pair, start, end, doubtful=match.group().strip())
     scaled = tuple(value * factor for value in values)
-    return Quantity(
-        scaled if pair else tuple(sorted(scaled)), kind, _bound(text, start, end), pair, start, end
-    )
+    return Quantity(scaled if pair else tuple(sorted(scaled)), kind, bound, pair, start, end)
 
 
 def _between(text: str, start: int) -> bool:
@@ -219,15 +228,16 @@ def _bound(text: str, start: int, end: int) -> str:
 
 
 def _value(number: str) -> float:
-    return _WORD_NUMBERS[number] if number in _WORD_NUMBERS else float(_canonical(number))
+    """Not a number where its spelling does not say which."""
+    if number in _WORD_NUMBERS:
+        return _WORD_NUMBERS[number]
+    try:
+        return float(_canonical(number))
+    except ValueError:
+        return math.nan
 
 
 def _canonical(number: str) -> str:
-    """A comma before exactly three digits groups thousands; any other comma is a decimal one."""
+    """Without zeros that say nothing."""
     base, power, exponent = number.partition("^")
-    base = re.sub(r"(?<=\d),(?=\d{3}(?:\D|$))", "", base).replace(",", ".")
-    if base.count(".") > 1:
-        base = base.replace(".", "")
-    if "." in base:
-        base = base.rstrip("0").rstrip(".")
-    return (base.lstrip("0") or "0") + power + exponent
+    return (base.lstrip("0") or "0") + power + exponent if base.isdigit() else number

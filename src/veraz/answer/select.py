@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veraz.answer.numerals import spelled
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
 from veraz.answer.tables import is_row
@@ -157,7 +158,7 @@ def score(
     found = []
     for candidate, near, vector in zip(picked, nearness, vectors, strict=True):
         overlap = _overlap(candidate, terms, mix)
-        known = quantities(candidate.quote)
+        known = quantities(candidate.quote, candidate.hit.document.lang)
         measured = wants_quantity and any(q.unit for q in known)
         covered = any(covers(q, number) for q in known for number in asked)
         total = mix.dense * near + mix.overlap * overlap + mix.rank * _rank_prior(candidate)
@@ -176,8 +177,9 @@ def _cheap(candidate: Candidate, terms: Terms, mix: Mix) -> float:
 
 
 def _overlap(candidate: Candidate, terms: Terms, mix: Mix) -> float:
-    own = terms.found(candidate.shown)
-    around = terms.found(candidate.context) - own
+    lang = candidate.hit.document.lang
+    own = terms.found(spelled(candidate.shown, lang))
+    around = terms.found(spelled(candidate.context, lang)) - own
     return terms.share(own) + mix.context * terms.share(around)
 
 
@@ -251,12 +253,15 @@ def _wrong_row(one: Scored, scored: Sequence[Scored]) -> bool:
 
 def _same(a: Candidate, b: Candidate) -> bool:
     """Near-duplicates by their words. Different numbers are never duplicates, however alike the rest is."""
-    if sorted((q.unit, q.values) for q in quantities(a.shown)) != sorted(
-        (q.unit, q.values) for q in quantities(b.shown)
-    ):
+    if _measures(a) != _measures(b):
         return False
     left, right = stems(a.shown), stems(b.shown)
     return bool(left | right) and len(left & right) / len(left | right) > _DUPLICATE
+
+
+def _measures(candidate: Candidate) -> list[tuple[str, tuple[float, ...], str]]:
+    found = quantities(candidate.shown, candidate.hit.document.lang)
+    return sorted((q.unit, q.values, q.doubtful) for q in found)
 
 
 def _overlapping(a: Scored, b: Scored) -> bool:

@@ -267,7 +267,7 @@ def _named_share(question: str, chunks: Sequence[str]) -> float:
     names = identifiers(question)
     held = [any(mentions(name, chunk) for chunk in chunks) for name in names]
     asked = asked_numbers(question)
-    known = [q for chunk in chunks for q in quantities(chunk)] if asked else []
+    known = [q for chunk in chunks for q in quantities(chunk, "en")] if asked else []
     held += [any(covers(q, number) for q in known) for number in asked]
     return sum(held) / len(held) if held else 1.0
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from veraz.answer.numerals import as_written
 from veraz.answer.quantities import Quantity, numbers, quantities
 from veraz.answer.sentences import RevisionKey
 from veraz.answer.subjects import negations, populations
 from veraz.answer.tables import Place, Tables, is_row
 from veraz.answer.words import stems
-from veraz.nouns.answer import Citation, Claim, Dropped
+from veraz.nouns.answer import Citation, Claim, Conflict, Dropped
 from veraz.text.sentences import sentence_spans
 
 _MARKER = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
@@ -50,6 +51,25 @@ def validate(
     return Validation(tuple(kept), tuple(dropped), refused or not claims)
 
 
+def validate_conflicts(
+    disputes: Sequence[Conflict], citations: Sequence[Citation], texts: Mapping[RevisionKey, str]
+) -> tuple[tuple[Conflict, ...], tuple[Dropped, ...]]:
+    """The sides that pass the same checks as claims do; a conflict that has fewer than two left is none."""
+    known = {citation.n: citation for citation in citations}
+    kept, dropped = [], []
+    for dispute in disputes:
+        sides = []
+        for side in dispute.sides:
+            why = objection(Claim(side.text, side.citations, 0.0), known, texts)
+            if why is None:
+                sides.append(side)
+            else:
+                dropped.append(Dropped(side.text, why))
+        if len(sides) > 1:
+            kept.append(replace(dispute, sides=tuple(sides)))
+    return tuple(kept), tuple(dropped)
+
+
 def objection(claim: Claim, known: Mapping[int, Citation], texts: Mapping[RevisionKey, str]) -> str | None:
     """Why a claim cannot stand; None when it can."""
     if not claim.citations:
@@ -62,8 +82,9 @@ def objection(claim: Claim, known: Mapping[int, Citation], texts: Mapping[Revisi
         if wrong := _misquoted(citation, texts):
             return wrong
     rows = [_row(citation, texts) for citation in cited]
-    passage = "\n".join(row.passage() if row else c.quote for c, row in zip(cited, rows, strict=True))
-    wrong = _false_quotation(claim.text, passage) or _added(claim.text, passage)
+    passages = [(row.passage() if row else c.quote, c.lang) for c, row in zip(cited, rows, strict=True)]
+    passage = "\n".join(text for text, _ in passages)
+    wrong = _false_quotation(claim.text, passage) or _added(claim.text, passages)
     if wrong or any(row and _repeats(claim.text, row) for row in rows):
         return wrong
     return _turned(claim.text, passage)
@@ -116,21 +137,28 @@ def _false_quotation(text: str, passage: str) -> str | None:
     return None
 
 
-def _added(text: str, passage: str) -> str | None:
-    """Numbers and measures that the source does not have."""
-    extra = sorted(numbers(text) - numbers(passage))
+def _added(text: str, passages: Sequence[tuple[str, str]]) -> str | None:
+    """Numbers and measures that the sources (with their languages) do not have. A claim writes numbers as its sources do."""
+    languages = {lang for _, lang in passages}
+    lang = languages.pop() if len(languages) == 1 else ""
+    extra = numbers(text, lang).difference(*(numbers(*passage) for passage in passages))
     if extra:
-        return f"the source does not have the number {_listed(extra)}"
-    measured = [q for q in quantities(passage) if q.unit]
-    for quantity in quantities(text):
+        return f"the source does not have the number {_listed(sorted(map(as_written, extra)))}"
+    measured = [q for passage in passages for q in quantities(*passage) if q.unit]
+    for quantity in quantities(text, lang):
         if quantity.unit and not any(_says(m, quantity) for m in measured):
             return "the source does not have this number with this unit"
     return None
 
 
 def _says(measured: Quantity, claimed: Quantity) -> bool:
-    """Whether the source's quantity states every value of the claim's: a range states its two ends."""
-    return measured.unit == claimed.unit and set(claimed.values) <= set(measured.values)
+    """Whether the source's quantity states every value of the claim's: a range states its two ends. A doubtful number is stated
+    by the same spelling alone."""
+    return (
+        measured.unit == claimed.unit
+        and measured.doubtful == claimed.doubtful
+        and set(claimed.values) <= set(measured.values)
+    )
 
 
 def _turned(text: str, passage: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from veraz.cli.options import question_options, verb
+from veraz.cli.options import arm_options, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.answer import show_answer
 from veraz.cli.render.console import console
@@ -22,9 +22,19 @@ from veraz.cli.state import State
     'veraz ask "¿Qué hacer ante un golpe de calor?" --min-authority 4 --json',
 )
 @question_options
+@arm_options
 @click.pass_obj
 def command(
-    state: State, /, question: str, k: int | None, mode: Any, lang: str, as_of: date | None, **conditions: Any
+    state: State,
+    /,
+    question: str,
+    k: int | None,
+    mode: Any,
+    lang: str,
+    fusion: Any,
+    exact: bool,
+    as_of: date | None,
+    **conditions: Any,
 ) -> None:
     """Answer QUESTION from what was ingested, every sentence with its citation.
 
@@ -34,7 +44,9 @@ def command(
     filters = filters_of(**conditions)
     answer = with_engine(
         state,
-        lambda engine: engine.ask(question, lang=lang, filters=filters, k=k or 8, mode=mode, as_of=as_of),
+        lambda engine: engine.ask(
+            question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+        ),
     )
     if state.json:
         emit(state, answer)

@@ -217,7 +217,7 @@ def question_options(function: Function) -> Function:
                 "k",
                 type=click.IntRange(1, 1000),
                 metavar="N",
-                help="How many hits (search: 10, ask: 8).",
+                help="How many hits (search: 10; ask: [answer] evidence, which is 12 and what sufficiency was fitted with).",
             ),
             click.option(
                 "--mode",
@@ -274,6 +274,26 @@ def question_options(function: Function) -> Function:
                 type=DATE,
                 metavar="DATE",
                 help="The revisions that held on this day, under today's permissions (default: the current ones).",
+            ),
+        ]
+    ):
+        function = decorate(function)
+    return function
+
+
+def arm_options(function: Function) -> Function:
+    """How the arms are read and fused."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--fusion",
+                type=click.Choice(["minmax", "rrf"]),
+                help="How the arms are fused (default: as configured).",
+            ),
+            click.option(
+                "--exact",
+                is_flag=True,
+                help="Read everything instead of approximating: slower, the reference for recall.",
             ),
         ]
     ):

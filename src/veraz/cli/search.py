@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veraz.cli.options import question_options, verb
+from veraz.cli.options import arm_options, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.console import console
 from veraz.cli.render.hits import show_result
@@ -22,17 +22,10 @@ if TYPE_CHECKING:
 @verb(
     "search",
     example='veraz search "metformin eGFR 40" -k 5 --explain\n'
-    "veraz search '\"oral rehydration\" -adults' --mode lexical --source nih --revised-from 2022-01-01",
+    'veraz search "oral rehydration of children" --mode lexical --source nih --revised-from 2022-01-01',
 )
 @question_options
-@click.option(
-    "--fusion", type=click.Choice(["minmax", "rrf"]), help="How the arms are fused (default: as configured)."
-)
-@click.option(
-    "--exact",
-    is_flag=True,
-    help="Read everything instead of approximating: slower, the reference for recall.",
-)
+@arm_options
 @click.option(
     "--explain",
     is_flag=True,
@@ -54,16 +47,16 @@ def command(
 ) -> None:
     """Show the chunks that answer QUESTION best.
 
-    "Quoted phrases", -exclusions and OR keep their usual meaning in the lexical arm. Only current material that the
-    acting roles may read is found. Scores are higher for better hits, and comparable within one result only. Finding
-    nothing is a normal outcome.
+    Only current material that the acting roles may read is found. Quotation marks, -word and OR are no operators yet:
+    their words are searched like all others. Scores are higher for better hits, and comparable within one result only.
+    Finding nothing is a normal outcome.
     """
     filters = filters_of(**conditions)
     result = with_engine(
         state,
         lambda engine: engine.search(
             question,
-            k=k or 10,
+            k=10 if k is None else k,
             mode=mode,
             lang=lang,
             filters=filters,

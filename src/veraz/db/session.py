@@ -103,11 +103,8 @@ class Database:
         """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible; in mode "read"
         all statements see one snapshot, so that arms and hits never mix two revisions of a document. Raises AccessDenied for a
         credential that may not write, and for a tenant that is disabled or gone."""
-        if mode == "write" and not identity.may_write:
-            raise AccessDenied(
-                f"{identity.subject or 'this credential'} may not write in tenant {identity.tenant}",
-                fix="use a key made with --write, or a token whose role is one of [auth] write_roles",
-            )
+        if mode == "write":
+            require_writer(identity)
         acting = {
             "role": RUNTIME_ROLE,
             "tenant_id": str(identity.tenant_id),
@@ -212,6 +209,15 @@ class Database:
                     raise _NotBegun(str(error)) from error
                 raise
             return stack.pop_all(), connection
+
+
+def require_writer(identity: Identity) -> None:
+    """Raises AccessDenied for a credential that may not write."""
+    if not identity.may_write:
+        raise AccessDenied(
+            f"{identity.subject or 'this credential'} may not write in tenant {identity.tenant}",
+            fix="use a key made with --write, or a token whose role is one of [auth] write_roles",
+        )
 
 
 class _NotBegun(psycopg.OperationalError):

@@ -38,24 +38,24 @@ def discover(
     `names_only` files are not read: they come without a payload.
 
     A file's external id is its path below the folder or glob root that named it, with `/`; a record's is
-    its `id`. An id that was seen before in this run gives an ItemError that names both places.
-    Collections are read one line at a time; only the ids are kept in memory.
+    its `id`. Two files with one id are two documents: the second gives an ItemError that names both places. Records with one
+    id are versions of one document. Collections are read one line at a time, and nothing of them is kept in memory.
     """
     seen: dict[str, str] = {}
     for found in _all(paths, stdin, _Choice(tuple(exclude), names_only)):
-        if isinstance(found, ItemError):
+        if (
+            isinstance(found, ItemError)
+            or found.record is not None
+            or (first := seen.setdefault(found.external_id, found.path)) is found.path
+        ):
             yield found
-            continue
-        place = found.path if found.line is None else f"{found.path}:{found.line}"
-        if (first := seen.setdefault(found.external_id, place)) is not place:
+        else:
             yield ItemError(
                 f"the same external id was already read from {first}",
-                path=place,
+                path=found.path,
                 external_id=found.external_id,
                 fix="give each document its own id, or ingest the common parent folder",
             )
-        else:
-            yield found
 
 
 @dataclass(frozen=True, slots=True)

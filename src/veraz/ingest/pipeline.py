@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
 from veraz.ingest.listing import Listing, LiveDocument, gone
+from veraz.ingest.versions import Versions
 from veraz.nouns.corpus import (
     Access,
     Change,
@@ -55,6 +56,9 @@ REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimi
 """What the server says of a document that it will not take; anything else says something about the server."""
 REMEMBERED_VECTORS = 50_000
 """Vectors kept in memory to share among equal texts; older ones are read back from the database."""
+
+HARMLESS = "text"
+"""What a provider is asked to embed when it took nothing else yet: whether it is to blame, or the documents."""
 
 Progress = Callable[["Tally"], None]
 
@@ -95,6 +99,7 @@ class Tally:
             "changed",
             "unchanged",
             "superseded",
+            "unsuperseded",
             "deleted",
             "documents",
             "chunks",
@@ -120,6 +125,7 @@ class Parsed:
     item: RawItem
     document: ParsedDocument
     raw_hash: bytes
+    stated: Mapping[str, str]  # what callers say of it, now or earlier
     stored: store.KnownDocument | None
     was: LiveDocument | None = None  # the same bytes under an id that is gone
 
@@ -136,6 +142,7 @@ class Prepared:
     dropped: tuple[Dropped, ...]
     hashes: tuple[bytes, ...]
     raw_hash: bytes
+    stated: Mapping[str, str]  # by callers, now and earlier of the same bytes
     expected: UUID | None
     is_new: bool
     deleted_at: datetime | None
@@ -147,6 +154,20 @@ class Embedded:
     prepared: Prepared
     vectors: Vectors
     fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Vectors by content hash, of one window; `fresh` are those that the model gave now."""
+
+    vectors: dict[bytes, Vectors] = field(default_factory=dict)
+    fresh: set[bytes] = field(default_factory=set)
+
+    def hold(self, prepared: Prepared) -> bool:
+        return all(h in self.vectors for h in prepared.hashes)
+
+    def of(self, prepared: Prepared) -> Vectors:
+        return np.stack([self.vectors[h] for h in prepared.hashes])
 
 
 class Ingest:
@@ -177,8 +198,9 @@ class Ingest:
         self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
-        self._written: set[UUID] = set()  # revisions of this run
         self._gone: dict[bytes, LiveDocument] = {}
+        self._provider_answers = False  # it embedded something in this run
+        self._of_run = Versions()
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
@@ -233,11 +255,13 @@ class Ingest:
         return self.tally.report(dry_run=True)
 
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
-        digest = plan.raw_hash(item, self._overrides, self._versions)
+        digest = plan.raw_hash(item, self._versions)
         if stored is not None and stored.erased_at is not None:
             self._fail(_erased(item, stored.erased_at))
-        elif stored is not None and stored.holds(digest):
+        elif stored is not None and stored.holds(digest, self._overrides.stated()):
             self._count("unchanged")
+        elif stored is not None and item.record is not None and stored.held(digest):
+            self._count("unchanged")  # an earlier version in the same collection
         elif stored is None and (was := self._gone.get(digest)) is not None:
             renamed.add(was.external_id)
             self.tally.counts["renamed"] += 1
@@ -295,50 +319,93 @@ class Ingest:
                     self._fail(entry)
             if parsed := await self._parse([entry for entry in batch if isinstance(entry, RawItem)]):
                 await out.put(parsed)
+        left = self._of_run.left()
+        for start in range(0, len(left), WINDOW_ITEMS):
+            await out.put(await self._parse(left[start : start + WINDOW_ITEMS], last=True))
         await out.put(None)
 
-    async def _parse(self, items: Sequence[RawItem]) -> list[Parsed]:
-        """Those of the items that are not stored in this state; what cannot be taken is reported."""
+    async def _parse(self, items: Sequence[RawItem], *, last: bool = False) -> list[Parsed]:
+        """Those of the items that are not stored in this state; what cannot be taken is reported. `last`: no further version of
+        these documents will come."""
         async with self._database.transaction(self._identity, "write") as connection:
             known = await store.known_documents(
                 connection, self._source.source_id, [i.external_id for i in items]
             )
         changed = []
+        stated = self._overrides.stated()
         for item in items:
             stored = known.get(item.external_id)
-            digest = plan.raw_hash(item, self._overrides, self._versions)
+            digest = plan.raw_hash(item, self._versions)
+            if self._of_run.passed_over(item.external_id):
+                self._count("unchanged")
+            under_way = self._of_run.under_way(item.external_id)
             if stored is not None and stored.erased_at is not None:
                 self._fail(_erased(item, stored.erased_at))
-            elif stored is not None and stored.holds(digest):
-                await self._keep(item, stored, is_current=stored.raw_hash == digest)
+            elif stored is not None and stored.holds(digest, stated) and not under_way:
+                await self._keep(item, stored, is_current=stored.is_current(digest, stated))
+            elif (
+                stored is not None
+                and item.record is not None
+                and stored.held(digest)
+                and not (under_way or last)
+            ):
+                self._of_run.put_off(item)
             else:
+                self._of_run.begin(item.external_id)
                 changed.append(self._parse_one(item, digest, stored))
         return [parsed for parsed in await asyncio.gather(*changed) if parsed is not None]
 
     async def _parse_one(
         self, item: RawItem, digest: bytes, stored: store.KnownDocument | None
     ) -> Parsed | None:
+        overrides = self._overrides.after(stored.stated_of(plan.bytes_hash(item)) if stored else {})
         try:
-            document = self._overrides.apply(await self._parsers.parse(item))
+            document = overrides.apply(await self._parsers.parse(item))
             plan.check_ids(document)
         except ItemError as error:
             self._fail(error)
             return None
         self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
-        return Parsed(item, document, digest, stored, self._gone.get(digest) if stored is None else None)
+        was = self._gone.get(digest) if stored is None else None
+        return Parsed(item, document, digest, overrides.stated(), stored, was)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
             access = self._overrides.access or (stated_access(item) if is_current else None)
+            restated = await self._restate(item, stored)
         except ItemError as error:
             self._fail(error)
             return
         if access is not None and access != stored.access:
             async with self._database.transaction(self._identity, "write") as connection:
                 await store.update_access(connection, stored.document_id, access)
+            self._of_run.begin(item.external_id)  # what was looked up is no longer what is stored
             self._count("changed")
         else:
-            self._count("unchanged")
+            self._count("changed" if restated else "unchanged")
+
+    async def _restate(self, item: RawItem, stored: store.KnownDocument) -> bool:
+        """What the caller says that an unchanged document replaces counts now, whatever was said since. True where it changed
+        something."""
+        old = self._overrides.supersedes
+        if old is None:
+            return False
+
+        async def once() -> store.Links:
+            async with self._database.transaction(self._identity, "write") as connection:
+                locked = [stored.document_id, store.document_key(self._source.source_id, old)]
+                await store.lock_documents(connection, locked, declares=True)
+                return await store.restate_supersession(connection, stored.document_id, old)
+
+        try:
+            links = await self._database.again(once)
+        except REFUSED as error:
+            raise _refused(item, error) from error
+        self._count_links(links)
+        return links.made > 0
+
+    def _count_links(self, links: store.Links) -> None:
+        self.tally.counts.update(superseded=links.made, unsuperseded=links.removed)
 
     # --- chunk
 
@@ -398,6 +465,7 @@ class Ingest:
             self._dropped(document, chunks, item),
             hashes,
             parsed.raw_hash,
+            parsed.stated,
             expected,
             expected is None,
             deleted_at,
@@ -454,84 +522,92 @@ class Ingest:
         self, source: asyncio.Queue[list[Prepared] | None], out: asyncio.Queue[Embedded | None]
     ) -> None:
         while (window := await source.get()) is not None:
+            texts = Texts()
             try:
-                fresh = await self._embed_texts(window)
-            except MalformedResponse:
-                fresh = await self._embed_one_by_one(window)
-            counted: set[bytes] = set()
-            for prepared in window:
-                if all(h in self._vectors for h in prepared.hashes):
-                    vectors = np.stack([self._vectors[h] for h in prepared.hashes])
-                    new = {h for h in prepared.hashes if h in fresh} - counted
-                    counted |= new
-                    await out.put(Embedded(prepared, vectors, len(new)))
+                await self._embed_window(window, texts)
+            except VerazError:
+                await self._hand_over(window, texts, out)
+                await out.join()  # what is embedded is paid for: it is written before the run ends
+                raise
+            await self._hand_over(window, texts, out)
             self._forget_old_vectors()
         await out.put(None)
 
-    async def _embed_texts(self, window: Sequence[Prepared]) -> set[bytes]:
-        """Fills the vectors of a window: stored ones are read, equal texts share one call. Returns the hashes embedded now."""
-        texts = {
-            h: c.embedded_text
-            for p in window
-            for h, c in zip(p.hashes, p.chunks, strict=True)
-            if h not in self._vectors
-        }
-        if not texts:
-            return set()
+    async def _embed_window(self, window: Sequence[Prepared], texts: Texts) -> None:
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse:
+            await self._embed_one_by_one(window, texts)
+
+    async def _hand_over(
+        self, window: Sequence[Prepared], texts: Texts, out: asyncio.Queue[Embedded | None]
+    ) -> None:
+        counted: set[bytes] = set()
+        for prepared in window:
+            if texts.hold(prepared):
+                new = (texts.fresh & set(prepared.hashes)) - counted
+                counted |= new
+                await out.put(Embedded(prepared, texts.of(prepared), len(new)))
+
+    async def _embed_texts(self, window: Sequence[Prepared], into: Texts) -> None:
+        """Adds the vectors of a window: those in memory or stored are taken, equal texts share one call."""
+        texts = {h: c.embedded_text for p in window for h, c in zip(p.hashes, p.chunks, strict=True)}
+        into.vectors.update((h, self._vectors[h]) for h in texts if h in self._vectors)
+        unknown = [h for h in texts if h not in into.vectors]
+        if not unknown:
+            return
         async with self._database.transaction(self._identity, "write") as connection:
-            self._remember((await store.known_vectors(connection, self._space_id, list(texts))).items())
-        missing = [h for h in texts if h not in self._vectors]
+            stored = await store.known_vectors(connection, self._space_id, unknown)
+        self._vectors.update(stored)
+        into.vectors.update(stored)
+        missing = [h for h in unknown if h not in stored]
         if not missing:
-            return set()
+            return
         started = time.perf_counter()
-        if self._chunker.pooled:
-            await self._embed_pooled(window, set(missing))
-            self.tally.embedding_seconds += time.perf_counter() - started
-            return set(missing)
-        batch = await self._embedder.embed([texts[h] for h in missing], "passage")
+        embedded = await (self._pooled(window) if self._chunker.pooled else self._each(missing, texts))
+        self._provider_answers = True
         self.tally.embedding_seconds += time.perf_counter() - started
+        self._vectors.update(embedded)
+        into.vectors.update(embedded)
+        into.fresh.update(missing)
+
+    async def _each(self, missing: Sequence[bytes], texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
+        batch = await self._embedder.embed([texts[h] for h in missing], "passage")
         self.tally.warnings += [
             f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
             for i in batch.truncated
         ]
-        self._remember(zip(missing, batch.vectors, strict=True))
-        return set(missing)
+        return dict(zip(missing, batch.vectors, strict=True))
 
-    async def _embed_pooled(self, window: Sequence[Prepared], missing: set[bytes]) -> None:
+    async def _pooled(self, window: Sequence[Prepared]) -> dict[bytes, Vectors]:
         """Vectors that depend on the whole document: one call a document."""
         embedder = token_embedder(self._embedder)
+        found: dict[bytes, Vectors] = {}
         for prepared in window:
-            if missing.isdisjoint(prepared.hashes):
-                continue
             groups = [chunk.spans for chunk in prepared.chunks]
             vectors = await embedder.embed_spans(prepared.document.text, groups)
-            self._remember(zip(prepared.hashes, vectors, strict=True))
-
-    def _remember(self, vectors: Iterable[tuple[bytes, Vectors]]) -> None:
-        self._vectors.update(vectors)
+            found.update(zip(prepared.hashes, vectors, strict=True))
+        return found
 
     def _forget_old_vectors(self) -> None:
         for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
             del self._vectors[old]
 
-    async def _embed_one_by_one(self, window: Sequence[Prepared]) -> set[bytes]:
-        """One text that the model cannot embed must not cost its neighbours: find the document and report it."""
-        fresh: set[bytes] = set()
-        failures: list[MalformedResponse] = []
+    async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
+        """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
+        provider embeds nothing at all."""
+        failures: list[tuple[Prepared, MalformedResponse]] = []
         for prepared in window:
             try:
-                fresh |= await self._embed_texts([prepared])
+                await self._embed_texts([prepared], texts)
             except MalformedResponse as error:
-                failures.append(error)
-                item = prepared.item
-                self._fail(
-                    ItemError(
-                        error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix
-                    )
-                )
-        if len(failures) == len(window):
-            raise failures[0]
-        return fresh
+                failures.append((prepared, error))
+        if failures and not self._provider_answers:
+            await self._embedder.embed([HARMLESS], "passage")
+            self._provider_answers = True
+        for prepared, failure in failures:
+            if not texts.hold(prepared):
+                self._fail(_cannot_be_embedded(prepared.item, failure))
 
     # --- write
 
@@ -541,21 +617,20 @@ class Ingest:
             try:
                 await self._database.again(partial(self._write, embedded))
             except REFUSED as error:
-                item = embedded.prepared.item
-                reason = str(error).splitlines()[0]
-                self._fail(ItemError(reason, path=item.path, external_id=item.external_id, stage="store"))
+                self._fail(_refused(embedded.prepared.item, error))
             except ItemError as error:
                 self._fail(error)
             written += 1
             if written % MERGE_EVERY == 0:
                 await self._merge(final=False)
+            source.task_done()
 
     async def _write(self, embedded: Embedded) -> None:
         prepared = embedded.prepared
         document_id = store.document_key(self._source.source_id, prepared.item.external_id)
         async with self._database.transaction(self._identity, "write") as connection:
             await self._lock(connection, document_id, prepared.document)
-            state = await store.document_state(connection, document_id, prepared.raw_hash)
+            state = await store.document_state(connection, document_id, prepared.raw_hash, prepared.stated)
             if state.erased_at is not None:
                 raise _erased(prepared.item, state.erased_at)
             if state.deleted_at not in (None, prepared.deleted_at):
@@ -566,14 +641,14 @@ class Ingest:
                 await store.update_access(connection, document_id, access)
             if not state.is_stored and (fresh := self._still_fits(prepared, state)):
                 links = await self._write_checked(connection, self._revision(embedded, document_id, state))
-                self.tally.counts["superseded"] += links
         if state.is_stored:
             self._count("unchanged")
             return
         if not fresh:
             await self._start_over(prepared)
             return
-        self._written.add(store.revision_key(document_id, state.last_number + 1))
+        self._count_links(links)
+        self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -594,7 +669,7 @@ class Ingest:
     def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
         """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
         itself that wrote in between: the later line of a collection is the later version."""
-        if state.current_revision_id == prepared.expected or state.current_revision_id in self._written:
+        if state.current_revision_id == prepared.expected or self._of_run.is_own(state.current_revision_id):
             return True
         return plan.stated_from(prepared.document) is not None and state.stated_from is not None
 
@@ -611,6 +686,9 @@ class Ingest:
             langs=prepared.langs,
             analysers=tuple(map(plan.analyser_for, prepared.langs)),
             raw_hash=prepared.raw_hash,
+            bytes_hash=plan.bytes_hash(prepared.item),
+            stated=prepared.stated,
+            supersedes_now=self._overrides.supersedes,
             chunker=self._chunker.version,
             chunks=prepared.chunks,
             hashes=prepared.hashes,
@@ -628,7 +706,7 @@ class Ingest:
         kept = prepared.was.access if prepared.was else None
         return self._overrides.access or (document.access if newest else None) or kept
 
-    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> int:
+    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> store.Links:
         written, links = await store.write_revision(connection, self._space_id, revision)
         wanted = len(revision.chunks)
         searchable = 0 if written.is_superseded or not revision.becomes_current else wanted
@@ -656,9 +734,12 @@ class Ingest:
         window = await self._chunk(await self._parse([item]))
         if not window:
             return
-        await self._embed_texts(window)
-        again = window[0]
-        await self._write(Embedded(again, np.stack([self._vectors[h] for h in again.hashes]), 0))
+        texts, again = Texts(), window[0]
+        try:
+            await self._embed_texts(window, texts)
+        except MalformedResponse as error:
+            raise _cannot_be_embedded(again.item, error) from error
+        await self._write(Embedded(again, texts.of(again), len(texts.fresh)))
 
     # --- shared
 
@@ -702,6 +783,15 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
+
+
+def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
+    reason = str(error).splitlines()[0]
+    return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
+
+
+def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
+    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
 
 
 def _erased(item: RawItem, when: datetime) -> ItemError:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -39,12 +39,25 @@ class Overrides:
         }
         return replace(document, **given)
 
+    def stated(self) -> dict[str, str]:
+        """What belongs to a revision, as it is stored beside it: access belongs to the document."""
+        names = [name for name in self.__dataclass_fields__ if name != "access"]
+        return {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
+
+    def after(self, earlier: Mapping[str, str]) -> Overrides:
+        """With what was stated earlier of the same bytes, where nothing else is stated now."""
+        kept: dict[str, Any] = {name: text for name, text in earlier.items() if getattr(self, name) is None}
+        if "revised_at" in kept:
+            kept["revised_at"] = date.fromisoformat(kept["revised_at"])
+        return replace(self, **kept)
+
 
 def check_source(settings: SourceSettings) -> None:
     """Raises UsageError for a slug, an authority or a text that the database would refuse."""
     require_storable("source", settings.name, settings.license, settings.jurisdiction, settings.base_url)
-    if settings.authority is not None and not 1 <= settings.authority <= 5:
-        raise UsageError(f"authority is {settings.authority}", fix="give a number from 1 to 5")
+    authority: object = settings.authority
+    if authority is not None and (type(authority) is not int or not 1 <= authority <= 5):
+        raise UsageError(f"authority is {authority!r}", fix="give a number from 1 to 5")
     allowed = set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
     if (
         not settings.slug
@@ -68,6 +81,10 @@ def check_access(
     """Who may read, as a caller states it; None where nothing is stated. Raises UsageError for what says nothing or too much."""
     if labels is None and rule is None and owner is None and readable_from is None and readable_until is None:
         return None
+    if isinstance(labels, str):
+        raise UsageError(f"labels is {labels!r}", fix=f"give a list of labels: [{labels!r}]")
+    if rule is not None and rule not in get_args(AccessRule):
+        raise UsageError(f"the rule is {rule!r}", fix=f"use one of: {', '.join(get_args(AccessRule))}")
     rule = rule or ("any" if labels or owner is None else "owner")
     if rule == "owner" and labels:
         raise UsageError(
@@ -84,14 +101,17 @@ def check_access(
     return Access(chosen, rule, owner, readable_from, readable_until)
 
 
-def raw_hash(item: RawItem, overrides: Overrides, versions: Mapping[str, str]) -> bytes:
-    """sha256 of everything that decides the stored revision: the bytes, what the caller states, parser and chunker.
-    Access labels of the caller and of records are left out: they belong to the document and change without a new revision."""
+def bytes_hash(item: RawItem) -> bytes:
+    """sha256 of what was read. Access labels of records are left out: they belong to the document and change without a new
+    revision."""
     record = {name: value for name, value in (item.record or {}).items() if name != "acl"}
-    digest = hashlib.sha256()
-    digest.update(item.payload if item.payload is not None else _canonical(record))
-    stated = [getattr(overrides, name) for name in Overrides.__dataclass_fields__ if name != "access"]
-    digest.update(msgspec.json.encode([item.media, stated, versions], order="deterministic"))
+    return hashlib.sha256(item.payload if item.payload is not None else _canonical(record)).digest()
+
+
+def raw_hash(item: RawItem, versions: Mapping[str, str]) -> bytes:
+    """sha256 of everything that decides the stored revision but what callers state: the bytes, parser and chunker."""
+    digest = hashlib.sha256(bytes_hash(item))
+    digest.update(msgspec.json.encode([item.media, versions], order="deterministic"))
     return digest.digest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
@@ -26,6 +26,18 @@ class StoredSource:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownRevision:
+    """`bytes_hash` is None in revisions of an earlier Veraz; `stated` is what callers said beside the bytes."""
+
+    raw_hash: bytes
+    bytes_hash: bytes | None
+    stated: Mapping[str, str]
+
+    def is_of(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
+        return self.raw_hash == raw_hash and stated.items() <= self.stated.items()
+
+
+@dataclass(frozen=True, slots=True)
 class KnownDocument:
     external_id: str
     document_id: UUID
@@ -33,13 +45,27 @@ class KnownDocument:
     deleted_at: datetime | None
     erased_at: datetime | None
     access: Access
-    raw_hash: bytes | None
-    number: int | None
-    earlier: frozenset[bytes]  # hashes of dated revisions that are not current
+    revisions: tuple[
+        KnownRevision, ...
+    ]  # the current one first, then dated ones that are not current, newest first
+    has_current: bool
+    replaced: frozenset[bytes]  # hashes of undated revisions that were current once
 
-    def holds(self, raw_hash: bytes) -> bool:
-        """Whether exactly this is stored already: as the current revision, or as a dated one of the history."""
-        return self.deleted_at is None and (raw_hash == self.raw_hash or raw_hash in self.earlier)
+    def holds(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
+        """Whether exactly this is stored already: as the current revision, or as a dated one of the history. What is `stated`
+        now must be; what was stated earlier stays."""
+        return self.deleted_at is None and any(r.is_of(raw_hash, stated) for r in self.revisions)
+
+    def is_current(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
+        return self.has_current and self.revisions[0].is_of(raw_hash, stated)
+
+    def stated_of(self, bytes_hash: bytes) -> Mapping[str, str]:
+        """What callers stated of the same bytes."""
+        return next((r.stated for r in self.revisions if r.bytes_hash == bytes_hash), {})
+
+    def held(self, raw_hash: bytes) -> bool:
+        """Whether exactly this was current once, without a date, and was replaced."""
+        return self.deleted_at is None and raw_hash in self.replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +86,14 @@ class Written:
     lexical_rows: int
     vectors: int
     is_superseded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """`made`: documents that another one replaces now; `removed`: those that count again."""
+
+    made: int
+    removed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +151,7 @@ async def known_documents(
 
 
 def _known(row: Sequence[Any]) -> KnownDocument:
-    external_id, document_id, current, deleted_at, erased_at, labels, *access, raw_hash, number, earlier = row
+    external_id, document_id, current, deleted_at, erased_at, labels, *access = row[:10]
     return KnownDocument(
         external_id,
         document_id,
@@ -125,9 +159,9 @@ def _known(row: Sequence[Any]) -> KnownDocument:
         deleted_at,
         erased_at,
         Access(tuple(labels), *access),
-        raw_hash,
-        number,
-        frozenset(earlier),
+        tuple(map(KnownRevision, *row[10:13])),
+        has_current=current is not None,
+        replaced=frozenset(row[13]),
     )
 
 
@@ -163,12 +197,11 @@ async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *
     await connection.execute(statement("ingest", "lock_documents"), parameters)
 
 
-async def document_state(connection: Connection, document_id: UUID, raw_hash: bytes) -> DocumentState:
-    row = await (
-        await connection.execute(
-            statement("ingest", "document_state"), {"document_id": document_id, "raw_hash": raw_hash}
-        )
-    ).fetchone()
+async def document_state(
+    connection: Connection, document_id: UUID, raw_hash: bytes, stated: Mapping[str, str]
+) -> DocumentState:
+    parameters = {"document_id": document_id, "raw_hash": raw_hash, "stated": _json(stated)}
+    row = await (await connection.execute(statement("ingest", "document_state"), parameters)).fetchone()
     return DocumentState(*row) if row else DocumentState(None, 0)
 
 
@@ -184,6 +217,9 @@ class RevisionToWrite:
     langs: tuple[str, ...]  # of each chunk, in order, as of `analysers`
     analysers: tuple[str, ...]
     raw_hash: bytes
+    bytes_hash: bytes
+    stated: Mapping[str, str]
+    supersedes_now: str | None  # what the caller of this run says that it replaces: an operator's word
     chunker: str
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
@@ -199,10 +235,10 @@ class RevisionToWrite:
 
 async def write_revision(
     connection: Connection, space_id: int, revision: RevisionToWrite
-) -> tuple[Written, int]:
+) -> tuple[Written, Links]:
     """Inserts a whole revision and moves the pointer: sent as one pipeline, visible at the commit or not at all.
 
-    Returns the check counts and how many supersession links changed."""
+    Returns the check counts and what became of supersession links."""
     document, revision_id = revision.document, revision.revision_id
     keys = {"document_id": revision.document_id, "revision_id": revision_id}
     owner = {
@@ -239,14 +275,23 @@ async def write_revision(
         )
         await connection.execute(statement("ingest", "publish_revision"), owner)
         await connection.execute(statement("ingest", "refresh_currency"), keys)
-        linked = await connection.execute(statement("ingest", "link_supersession"), keys)
+        stated = {"stated_supersedes": revision.supersedes_now}
+        linked = await connection.execute(statement("ingest", "link_supersession"), {**keys, **stated})
         counted = await connection.execute(
             space_statement("ingest", "count_written", space_id), {**keys, "chunk_ids": chunk_ids}
         )
         row, links = await counted.fetchone(), await linked.fetchone()
     assert row is not None
     assert links is not None
-    return Written(*row), int(links[0])
+    return Written(*row), Links(*links)
+
+
+async def restate_supersession(connection: Connection, document_id: UUID, supersedes: str) -> Links:
+    """A caller says again of a stored document what it replaces. The locks are taken."""
+    parameters = {"document_id": document_id, "stated_supersedes": supersedes}
+    row = await (await connection.execute(statement("ingest", "link_supersession"), parameters)).fetchone()
+    assert row is not None
+    return Links(*row)
 
 
 def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
@@ -259,12 +304,18 @@ def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
         "number": revision.number,
         "lang": revision.lang,
         "raw_hash": revision.raw_hash,
+        "bytes_hash": revision.bytes_hash,
+        "stated": _json(revision.stated),
         "chunker": revision.chunker,
-        "meta": msgspec.json.encode(document.meta).decode(),
+        "meta": _json(document.meta),
         "page_starts": list(document.page_starts),
         "dropped": [edge for part in kept for edge in (part.start, part.end)],
         "dropped_why": [part.why for part in kept],
     }
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _sections_json(document: ParsedDocument) -> str:

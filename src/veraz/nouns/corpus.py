@@ -211,9 +211,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `renamed` ones
-    count as new, and what they were called as deleted. `changes` lists the documents of a dry run, and renamed and pruned ones of
-    a real one."""
+    """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `superseded`
+    counts documents that another one replaces from this run on, `unsuperseded` those that count again. `renamed` ones count as
+    new, and what they were called as deleted. `changes` lists the documents of a dry run, and renamed and pruned ones of a real
+    one."""
 
     new: int
     changed: int
@@ -228,6 +229,7 @@ class IngestReport:
     seconds: float
     errors: tuple[ItemFailure, ...]
     warnings: tuple[str, ...] = ()
+    unsuperseded: int = 0
     renamed: int = 0
     dry_run: bool = False
     changes: tuple[Change, ...] = ()
@@ -249,10 +251,12 @@ class SourceSettings:
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Who acts: a tenant and the roles that open access labels. Never taken from a request body. `subject` names the credential
-    in logs: a key's prefix or a token's subject."""
+    in logs: a key's prefix or a token's subject. `operator`: whose word opened the engine, not a credential that was presented;
+    keys, tenants and what concerns all of them are the operator's alone."""
 
     tenant_id: UUID
     tenant: str
     roles: tuple[str, ...]
     may_write: bool = True
     subject: str | None = None
+    operator: bool = False

@@ -11,12 +11,19 @@ LARGE_DELTA = 50_000
 
 
 def checks(
-    broken: Sequence[str], lexical: Sequence[LexicalState], dead: Sequence[DeadRows]
+    broken: Sequence[str], lexical: Sequence[LexicalState], dead: Sequence[DeadRows], *, replayed: bool
 ) -> tuple[Check, ...]:
-    """`broken` are names of invalid indexes, `dead` tables that vacuum has fallen behind on."""
+    """`broken` are names of invalid indexes, `dead` tables that vacuum has fallen behind on; `replayed`: functions and policies
+    are those of this version."""
     heavy = [s for s in lexical if s.delta > max(LARGE_DELTA, s.merged)]
     tenants = dict.fromkeys(s.tenant for s in heavy)
     return (
+        _check(
+            "functions and policies",
+            [] if replayed else ["those of another version of Veraz"],
+            "of this version",
+            ["veraz init"],
+        ),
         _check(
             "indexes", broken, "all valid", [f"reindex index concurrently veraz.{name}" for name in broken]
         ),

@@ -26,8 +26,8 @@ _LONGEST = 100_000
 def check_policy(policy: Retention) -> None:
     """Raises UsageError for a limit that no calendar holds."""
     for name, value in asdict(policy).items():
-        if value is not None and not 0 <= value <= _LONGEST:
-            raise UsageError(f"{name} is {value}", fix=f"give a number from 0 to {_LONGEST:,}, or for-ever")
+        if value is not None and (type(value) is not int or not 0 <= value <= _LONGEST):
+            raise UsageError(f"{name} is {value!r}", fix=f"give a number from 0 to {_LONGEST:,}, or for-ever")
 
 
 async def policy_of(connection: Connection) -> Retention:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.errors import UsageError
-from veraz.nouns.corpus import Access, Section, Span
+from veraz.nouns.corpus import Access, AccessRule, Section, Span
 from veraz.nouns.shown import Shown, ShownChunk, ShownRevision
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """The columns of find_document.sql."""
+
+    document_id: UUID
+    external_id: str
+    source: str
+    source_name: str
+    authority: int
+    document_type: str | None
+    acl: list[str]
+    acl_rule: AccessRule
+    owner: str | None
+    readable_from: datetime | None
+    readable_until: datetime | None
+    current_revision_id: UUID | None
+    superseded_by: str | None
+    superseded_at: datetime | None
+    superseded_from: date | None
+    supersession_pinned: bool
+    purged_number: int
+    supersedes: list[str]
 
 
 async def show_document(
@@ -22,7 +48,12 @@ async def show_document(
     as_of: date | None = None,
 ) -> Shown:
     """Raises UsageError where the document or the revision does not exist for this caller, or the id is in several sources."""
-    found = await _rows(connection, "find_document", {"external_id": external_id, "source": source})
+    found = await rows_of(
+        connection,
+        FoundDocument,
+        statement("ops", "find_document"),
+        {"external_id": external_id, "source": source},
+    )
     if not found:
         raise UsageError(
             f"no document {external_id!r} that you may read",
@@ -30,55 +61,42 @@ async def show_document(
         )
     if len(found) > 1:
         raise UsageError(
-            f"{external_id!r} is in several sources: {', '.join(row[2] for row in found)}",
+            f"{external_id!r} is in several sources: {', '.join(row.source for row in found)}",
             fix="name one with --source",
         )
-    (
-        document_id,
-        _,
-        slug,
-        name,
-        authority,
-        kind,
-        labels,
-        *access,
-        current_id,
-        superseded_by,
-        at,
-        since,
-        pinned,
-        purged_number,
-        supersedes,
-    ) = found[0]
-    revisions = tuple(
-        ShownRevision(*row)
-        for row in await _rows(connection, "document_revisions", {"document_id": document_id})
-    )
-    current = next((r.number for r in revisions if r.revision_id == current_id), None)
+    [document] = found
+    key = {"document_id": document.document_id}
+    revisions = tuple(await rows_of(connection, ShownRevision, statement("ops", "document_revisions"), key))
+    current = next((r.number for r in revisions if r.revision_id == document.current_revision_id), None)
     if as_of is not None:
         chosen = _held(revisions, as_of, external_id)
     else:
-        chosen = _choose(revisions, revision if revision is not None else current, external_id, purged_number)
+        number = revision if revision is not None else current
+        chosen = _choose(revisions, number, external_id, document.purged_number)
     return Shown(
-        document_id=document_id,
+        document_id=document.document_id,
         external_id=external_id,
-        source=slug,
-        source_name=name,
-        authority=authority,
-        document_type=kind,
-        acl=tuple(labels),
-        access=Access(tuple(labels), *access),
+        source=document.source,
+        source_name=document.source_name,
+        authority=document.authority,
+        document_type=document.document_type,
+        acl=tuple(document.acl),
+        access=_access(document),
         current_revision=current,
-        superseded_by=superseded_by,
-        superseded_at=at,
-        superseded_from=since,
-        supersedes=tuple(supersedes),
+        superseded_by=document.superseded_by,
+        superseded_at=document.superseded_at,
+        superseded_from=document.superseded_from,
+        supersedes=tuple(document.supersedes),
         revisions=revisions,
         shown=chosen.number,
         sections=await _sections(connection, chosen.revision_id),
         chunks=await _chunks(connection, chosen.revision_id),
-        supersession_pinned=pinned,
+        supersession_pinned=document.supersession_pinned,
     )
+
+
+def _access(found: FoundDocument) -> Access:
+    return Access(tuple(found.acl), found.acl_rule, found.owner, found.readable_from, found.readable_until)
 
 
 def _held(revisions: Sequence[ShownRevision], day: date, external_id: str) -> ShownRevision:

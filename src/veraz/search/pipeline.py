@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any
 from uuid import UUID, uuid4
@@ -99,7 +100,7 @@ async def run_search(
                 arms = await store.run_arms_as_of(
                     connection, request.filters, lexical, semantic, request.as_of
                 )
-        arms, shortfall = await _repair(connection, request, arms, semantic, timer)
+        arms, shortfall = await _repair(connection, request, arms, lexical, semantic, timer)
         with timer.stage("fuse"):
             settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
             candidates = _asked(arms)
@@ -107,11 +108,8 @@ async def run_search(
         with timer.stage("read"):
             found = await _distinct(connection, fused, request.k)
             terms = await _terms(connection, request, question)
-    if not any(c.isalnum() for c in question):
-        notes.append("the question has no searchable words")
-    elif arms.lexical == []:
-        alone = "" if semantic is None else "; only the semantic arm answered"
-        notes.append(f"no word of the question occurs in the corpus that may be read{alone}")
+            unknown = await store.unknown_sources(connection, request.filters)
+    notes += _remarks(request, question, arms, unknown)
     ranked = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     result = SearchResult(
         trace_id=uuid4(),
@@ -183,25 +181,40 @@ async def _repair(
     connection: Connection,
     request: SearchRequest,
     arms: store.ArmResults,
+    lexical: store.LexicalQuestion | None,
     semantic: store.SemanticQuestion | None,
     timer: Timer,
 ) -> tuple[store.ArmResults, dict[str, Any] | None]:
-    """An approximate scan that came up short is done again exactly, so that never fewer than min(pool, permitted) are seen."""
-    if (
-        semantic is None
-        or arms.semantic_exact
-        or arms.semantic is None
-        or len(arms.semantic) >= semantic.pool
-    ):
-        return arms, None
-    with timer.stage("repair"):
-        found = await store.semantic_exact(connection, request.filters, semantic)
-    shortfall = (
-        {"arm": "semantic", "approximate": len(arms.semantic), "exact": len(found)}
-        if len(found) > len(arms.semantic)
-        else None
-    )
-    return replace(arms, semantic=found, semantic_exact=True), shortfall
+    """An arm that stopped early and came up short is done again exactly, so that never fewer than min(pool, permitted) are
+    seen: neither the index nor the budget of postings knows what is permitted."""
+    short: dict[str, tuple[int, int]] = {}
+    if lexical is not None and _came_up_short(arms.lexical, lexical.pool, arms.lexical_exact):
+        with timer.stage("repair"):
+            found = await store.lexical_permitted(connection, request.filters, lexical)
+        short["lexical"] = len(arms.lexical or ()), len(found)
+        arms = replace(arms, lexical=found, lexical_exact=True)
+    if semantic is not None and _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact):
+        with timer.stage("repair"):
+            found = await store.semantic_exact(connection, request.filters, semantic)
+        short["semantic"] = len(arms.semantic or ()), len(found)
+        arms = replace(arms, semantic=found, semantic_exact=True)
+    return arms, _shortfall(short)
+
+
+def _came_up_short(candidates: Sequence[Candidate] | None, pool: int, exact: bool) -> bool:
+    return candidates is not None and not exact and len(candidates) < pool
+
+
+def _shortfall(repaired: Mapping[str, tuple[int, int]]) -> dict[str, Any] | None:
+    """Which arms found more when they were repeated, and how many candidates before and after."""
+    more = {arm: counts for arm, counts in repaired.items() if counts[1] > counts[0]}
+    if not more:
+        return None
+    return {
+        "arm": " and ".join(more),
+        "approximate": sum(before for before, _ in more.values()),
+        "exact": sum(after for _, after in more.values()),
+    }
 
 
 def _asked(arms: store.ArmResults) -> dict[str, list[Candidate]]:
@@ -230,6 +243,34 @@ def _with_owners(same: Sequence[Hit]) -> Hit:
         if hit.document.document_id != first.document.document_id:
             others.setdefault(hit.document.document_id, hit.document)
     return replace(first, also=tuple(others.values()))
+
+
+_OPERATORS = re.compile(r'"[^"]+"|“[^”]+”|«[^»]+»|(?<!\S)-[^\W\d_]|(?<=\S)\s+OR\s+(?=\S)')
+
+
+def _remarks(
+    request: SearchRequest, question: str, arms: store.ArmResults, unknown: Sequence[str]
+) -> Iterator[str]:
+    """What a reader should know of how the question was read, and of why an arm is empty. None says more of a document than the
+    reader may see."""
+    if arms.lexical is not None and _OPERATORS.search(question):
+        yield "quotation marks, -word and OR are no operators yet: their words were searched like all others"
+    if unknown:
+        yield f"no source is called {', '.join(map(repr, unknown))}"
+    if not any(c.isalnum() for c in question):
+        yield "the question has no searchable words"
+    elif arms.lexical == []:
+        alone = "; only the semantic arm answered" if arms.semantic else ""
+        filters = ", ".join(name for name in _FILTERS if getattr(request.filters, name) is not None)
+        where = (
+            f"what may be read and meets the filters ({filters})"
+            if filters
+            else "the corpus that may be read"
+        )
+        yield f"no word of the question occurs in {where}{alone}"
+
+
+_FILTERS = tuple(field.name for field in fields(Filters))
 
 
 def _ranked(

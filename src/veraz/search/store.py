@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 import numpy as np
 
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
@@ -70,12 +71,17 @@ async def run_arms(
             await connection.execute(statement("search", "scan_settings"), settings)
             asked.append(await _ask_semantic(connection, filters, semantic))
         answers = [await cursor.fetchall() for cursor in asked]
+    exact = True
+    if lexical is not None:
+        exact = (
+            answers[0][0][4] if answers[0] else await _posting_count(connection, lexical) <= lexical.budget
+        )
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
         lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
-        lexical_exact=all(row[4] for row in lexical_rows or ()),
+        lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
     )
 
@@ -114,6 +120,42 @@ async def run_arms_as_of(
         lexical_exact=True,
         semantic_exact=True,
     )
+
+
+async def _posting_count(connection: Connection, question: LexicalQuestion) -> int:
+    parameters = {"question": question.text, "analyser": question.analyser}
+    row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def lexical_permitted(
+    connection: Connection, filters: Filters, question: LexicalQuestion
+) -> list[Candidate]:
+    """The lexical arm over every row that may be read and meets the filters: exact, whatever the budget."""
+    parameters = {
+        **_conditions(filters),
+        "question": question.text,
+        "analyser": question.analyser,
+        "pool": question.pool,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
+        cursor = await connection.execute(statement("search", "lexical_permitted"), parameters)
+        await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
+        rows = await cursor.fetchall()
+    return [Candidate(*row) for row in rows]
+
+
+async def unknown_sources(connection: Connection, filters: Filters) -> tuple[str, ...]:
+    """The sources that a filter names and the tenant does not have."""
+    if not filters.sources:
+        return ()
+    cursor = await connection.execute(
+        statement("search", "known_sources"), {"sources": list(filters.sources)}
+    )
+    known = {row[0] for row in await cursor.fetchall()}
+    return tuple(dict.fromkeys(name for name in filters.sources if name not in known))
 
 
 async def _active_space(connection: Connection) -> int | None:
@@ -188,79 +230,81 @@ def vector_text(vector: Vectors) -> str:
     return msgspec.json.encode(np.asarray(vector, dtype=np.float64).tolist()).decode()
 
 
+@dataclass(frozen=True, slots=True)
+class HydratedRow:
+    """The columns of hydrate.sql. `successor…`: the end of the chain of successors that the caller may read."""
+
+    chunk_id: UUID
+    ord: int
+    kind: str
+    heading_path: list[str]
+    page: int | None
+    start: int
+    end: int
+    body: str
+    spans: list[int]
+    token_count: int
+    is_current: bool
+    document_id: UUID
+    external_id: str
+    source: str
+    source_name: str
+    authority: int
+    license: str | None
+    jurisdiction: str | None
+    revision_id: UUID
+    revision: int
+    title: str
+    url: str | None
+    lang: str
+    publisher: str | None
+    published_at: date | None
+    revised_at: date | None
+    valid_from: date | None
+    valid_to: date | None
+    current_revision: int | None
+    current_since: date | None
+    superseded_by: str | None
+    successor: str | None
+    successor_title: str | None
+    successor_url: str | None
+    successor_revised_at: date | None
+
+
 async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUID, Hit]:
     """Hits without rank or scores, by chunk id; an id that the caller may not read is absent."""
-    cursor = await connection.execute(statement("search", "hydrate"), {"chunk_ids": list(chunk_ids)})
-    return {row[0]: _hit(row) for row in await cursor.fetchall()}
+    wanted = {"chunk_ids": list(chunk_ids)}
+    rows = await rows_of(connection, HydratedRow, statement("search", "hydrate"), wanted)
+    return {row.chunk_id: _hit(row) for row in rows}
 
 
-def _hit(row: Sequence[Any]) -> Hit:
-    chunk_id, ord_, kind, path, page, start, end, body, spans, tokens, is_current, *document = row
-    (
-        document_id,
-        external_id,
-        source,
-        source_name,
-        authority,
-        license_,
-        jurisdiction,
-        revision_id,
-        number,
-        *upstream,
-    ) = document
-    (
-        title,
-        url,
-        lang,
-        publisher,
-        published_at,
-        revised_at,
-        valid_from,
-        valid_to,
-        current,
-        since,
-        superseded_by,
-        *last,
-    ) = upstream
-    reference = DocumentRef(
-        external_id=external_id,
-        source=source,
-        authority=authority,
-        license=license_,
-        title=title,
-        url=url,
-        lang=lang,
-        revision=number,
-        published_at=published_at,
-        revised_at=revised_at,
-        superseded_by=superseded_by,
-        is_current=is_current,
-        source_name=source_name,
-        publisher=publisher,
-        jurisdiction=jurisdiction,
-        document_id=document_id,
-        revision_id=revision_id,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        current_revision=current,
-        current_since=since,
-        successor=Successor(*last) if last[0] is not None else None,
-    )
+def _hit(row: HydratedRow) -> Hit:
     return Hit(
         rank=0,
         score=0.0,
-        chunk_id=chunk_id,
-        document=reference,
-        ord=ord_,
-        kind=kind,
-        heading_path=tuple(path),
-        page=page,
-        start=start,
-        end=end,
-        body=body,
-        spans=tuple(Span(a, b) for a, b in zip(spans[::2], spans[1::2], strict=True)),
-        token_count=tokens,
+        chunk_id=row.chunk_id,
+        document=_reference(row),
+        ord=row.ord,
+        kind=row.kind,
+        heading_path=tuple(row.heading_path),
+        page=row.page,
+        start=row.start,
+        end=row.end,
+        body=row.body,
+        spans=tuple(Span(a, b) for a, b in zip(row.spans[::2], row.spans[1::2], strict=True)),
+        token_count=row.token_count,
     )
+
+
+def _reference(row: HydratedRow) -> DocumentRef:
+    same = (name for name in DocumentRef.__dataclass_fields__ if name != "successor")
+    return DocumentRef(**{name: getattr(row, name) for name in same}, successor=_successor(row))
+
+
+def _successor(row: HydratedRow) -> Successor | None:
+    if row.successor is None:
+        return None
+    return Successor(row.successor, row.successor_title or "", row.successor_url, row.successor_revised_at)
 
 
 @dataclass(frozen=True, slots=True)

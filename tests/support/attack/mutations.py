@@ -165,7 +165,7 @@ def of_functions() -> Iterator[Mutation]:
         ("rows",),
         "document",
     )
-    for name in ("eligible", "valid_revisions", "last_successor"):
+    for name in ("eligible", "eligible_documents", "valid_revisions", "last_successor"):
         yield Mutation(
             f"{name} does not ask may_read", _without(name, r"veraz\.may_read\([^)]*\)", "true"), ("alone",)
         )
@@ -378,8 +378,9 @@ PREDICATES = {
 """Of the statements that read: each occurrence is taken away by itself."""
 TENANT = r"= veraz\.current_tenant\(\)"
 """Taken away everywhere at once: a row that is found by the tenant is mostly found again by the tenant."""
-COVERED = ("search/semantic", "search/semantic_exact", "search/as_of")
-"""Without it these show the same: eligible() and valid_revisions(), which have mutations of their own, ask for the tenant."""
+COVERED = ("search/semantic", "search/semantic_exact", "search/as_of", "search/lexical_permitted")
+"""Without it these show the same: eligible(), eligible_documents() and valid_revisions() ask for the tenant. They have mutations
+of their own."""
 
 
 def of_statements() -> Iterator[tuple[str, str, sql.Composable]]:

@@ -53,6 +53,8 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "chunk_ids": [c for d in documents for c in d["chunks"]],
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
         "raw_hash": b"\0" * 32,
+        "bytes_hash": b"\0" * 32,
+        "stated": "{}",
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
         **_of_an_administrator(siege),
@@ -145,7 +147,7 @@ def _of_a_revision() -> Mapping[str, Any]:
     }
     return {
         **dict.fromkeys(texts, "taken"),
-        **dict.fromkeys((*absent, "supersedes", "item", "edition", "base_url")),
+        **dict.fromkeys((*absent, "supersedes", "stated_supersedes", "item", "edition", "base_url")),
         "number": 77,
         "lang": "en",
         "meta": "{}",

@@ -181,7 +181,10 @@ STATEMENTS: dict[str, Entry] = {
     "search/corpus_size": STATISTICS,
     "search/explain_terms": STATISTICS,
     "search/hydrate": CONTENT,
+    "search/known_sources": STATISTICS,
     "search/lexical": CONTENT,
+    "search/lexical_permitted": CONTENT,
+    "search/posting_count": STATISTICS,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,
     "search/semantic_exact": CONTENT,
@@ -212,6 +215,10 @@ FUNCTIONS: dict[str, Entry] = {
     "authenticate": Entry(Kind.CREDENTIALS),
     "current_roles": Entry(Kind.IDENTITY, "select veraz.current_roles()"),
     "current_tenant": Entry(Kind.IDENTITY, "select veraz.current_tenant()"),
+    "declarations": Entry(Kind.WRITE, "select * from veraz.declarations(%(document_id)s)"),
+    "declarations_without": Entry(
+        Kind.WRITE, "select veraz.declarations_without(%(document_id)s, %(revision_ids)s)::text"
+    ),
     "declared_successor": Entry(Kind.WRITE, "select (veraz.declared_successor(%(document_id)s)).successor"),
     "dimension": Entry(Kind.PURE, "select veraz.dimension(7)"),
     "document_vector": Entry(
@@ -221,6 +228,10 @@ FUNCTIONS: dict[str, Entry] = {
         Kind.CONTENT,
         "select %(document_id)s::uuid, e.* from veraz.eligible(%(document_id)s,"
         " null, null, null, null, null, null, null, null, null) e",
+    ),
+    "eligible_documents": Entry(
+        Kind.CONTENT,
+        "select * from veraz.eligible_documents(null, null, null, null, null, null, null, null, null)",
     ),
     "grid_length": Entry(Kind.PURE, "select veraz.grid_length(83)"),
     "identifiers": Entry(Kind.PURE, "select veraz.identifiers('E-4021')"),
@@ -236,6 +247,7 @@ FUNCTIONS: dict[str, Entry] = {
         Kind.WRITE, "select veraz.merge_blocks('en', array(select -n from generate_series(1, 1000) n))"
     ),
     "merge_postings": Entry(Kind.WRITE, "select veraz.merge_postings('en')"),
+    "pin_stated": Entry(Kind.WRITE, "select veraz.pin_stated(%(document_id)s, null)"),
     "pin_supersession": Entry(Kind.WRITE, "select veraz.pin_supersession(%(document_id)s, null, null)"),
     "query_terms": Entry(
         Kind.STATISTICS, "select analyser, lexeme, weight from veraz.query_terms(%(question)s, 'en')"

@@ -51,7 +51,16 @@ def show_changes(out: Console, report: IngestReport) -> None:
 def show_report(out: Console, report: IngestReport, source: str) -> None:
     documents = [
         (name, getattr(report, name))
-        for name in ("new", "changed", "unchanged", "renamed", "superseded", "deleted", "failed")
+        for name in (
+            "new",
+            "changed",
+            "unchanged",
+            "renamed",
+            "superseded",
+            "unsuperseded",
+            "deleted",
+            "failed",
+        )
     ]
     rate = f", {report.chunks / report.seconds:,.1f} chunks/s" if report.chunks and report.seconds else ""
     show_pairs(

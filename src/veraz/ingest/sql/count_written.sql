@@ -1,7 +1,7 @@
 -- Purpose: the check before the commit: current chunks, lexical rows, vectors of this revision. One row. Index: the keys, once per chunk.
-select count(*) filter (where c.is_current), count(l.chunk_id), count(e.chunk_id),
+select count(*) filter (where c.is_current) as current_chunks, count(l.chunk_id) as lexical_rows, count(e.chunk_id) as vectors,
        (select d.superseded_by is not null from veraz.document d
-         where d.tenant_id = veraz.current_tenant() and d.document_id = %(document_id)s)
+         where d.tenant_id = veraz.current_tenant() and d.document_id = %(document_id)s) as is_superseded
   from unnest(%(chunk_ids)s::uuid[]) as w (chunk_id)
  cross join lateral (
         select is_current from veraz.chunk

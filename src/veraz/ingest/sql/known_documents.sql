@@ -1,11 +1,18 @@
--- Purpose: what is stored of these documents, to skip the unchanged. One row per known id. Index: document (tenant, source, external id).
--- `earlier`: hashes of dated revisions that are not current: upstream may publish its versions in any order.
+-- Purpose: what is stored of these documents, to skip the unchanged. One row per known id. Index: document (tenant, source, external id),
+-- revision (tenant, document, number). Of each the current revision, then dated ones that are not current, newest first: upstream may
+-- publish its versions in any order. `replaced`: hashes of those without a date that were current once.
 select d.external_id, d.document_id, d.current_revision_id, d.deleted_at, d.erased_at, d.acl, d.acl_rule, d.owner,
-       d.readable_from, d.readable_until, r.raw_hash,
-       (select max(number) from veraz.revision a where a.tenant_id = d.tenant_id and a.document_id = d.document_id) as number,
+       d.readable_from, d.readable_until, h.raw_hashes, h.bytes_hashes, h.stated,
        array(select a.raw_hash from veraz.revision a
-              where a.tenant_id = d.tenant_id and a.document_id = d.document_id and a.stated_from is not null
-                and a.revision_id is distinct from d.current_revision_id) as earlier
+              where a.tenant_id = d.tenant_id and a.document_id = d.document_id and a.stated_from is null
+                and a.revision_id is distinct from d.current_revision_id) as replaced
   from veraz.document d
-  left join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
+ cross join lateral (
+        select coalesce(array_agg(a.raw_hash order by a.place, a.number desc), '{}') as raw_hashes,
+               coalesce(array_agg(a.bytes_hash order by a.place, a.number desc), '{}') as bytes_hashes,
+               coalesce(array_agg(a.stated order by a.place, a.number desc), '{}') as stated
+          from (select r.raw_hash, r.bytes_hash, r.stated, r.number, (r.revision_id is distinct from d.current_revision_id)::integer as place
+                  from veraz.revision r
+                 where r.tenant_id = d.tenant_id and r.document_id = d.document_id
+                   and (r.stated_from is not null or r.revision_id = d.current_revision_id)) a) h
  where d.tenant_id = veraz.current_tenant() and d.source_id = %(source_id)s and d.external_id = any (%(external_ids)s)

@@ -22,6 +22,7 @@ alter table veraz.document
     add column superseded_from date,
     add column supersession_pinned boolean not null default false,
     add column purged_number integer not null default 0,
+    add column purged_declarations jsonb not null default '[]',
     add check (acl_rule <> 'owner' or owner is not null),
     add check (readable_until > readable_from),
     add check (erased_at is null or (deleted_at is not null and current_revision_id is null));
@@ -31,18 +32,23 @@ comment on column veraz.document.superseded_from is 'the day from which the succ
 comment on column veraz.document.supersession_pinned is 'an operator said by what it is replaced, or that it is not: what documents declare no longer counts';
 comment on column veraz.document.erased_at is 'text and vectors are gone for good; the identity stays, so that the document does not come back by itself';
 comment on column veraz.document.purged_number is 'the highest number that a purged revision had: no number is given twice, or an old citation would find another text';
+comment on column veraz.document.purged_declarations is 'what purged revisions declared that it replaces, with the first day of each: days before stay as they were';
 create index document_deleted on veraz.document (tenant_id, deleted_at) where deleted_at is not null;
 
 -- Upstream's own date, or no beginning where it only says when the revision ended, or the day on which it was taken in.
 alter table veraz.revision
     add column item text check (item <> ''),
     add column edition text,
+    add column bytes_hash bytea check (length(bytes_hash) = 32),
+    add column stated jsonb not null default '{}',
     add column stated_from date generated always as (coalesce(valid_from, revised_at, published_at)) stored,
     add column effective_from date generated always as (
         coalesce(valid_from, revised_at, published_at, case when valid_to is not null then '-infinity'::date end,
                  (ingested_at at time zone 'UTC')::date)) stored;
 comment on column veraz.revision.effective_from is 'the day from which it holds: what --as-of compares';
 comment on column veraz.revision.item is 'what editions under different external ids have in common: of one source and item the newest supersedes the others';
+comment on column veraz.revision.stated is 'what the caller of an ingest stated beside the bytes: it stays as long as the bytes are the same';
+comment on column veraz.revision.bytes_hash is 'sha256 of what was read, whatever parser and chunker; null in revisions of schema version 3';
 create index revision_effective on veraz.revision (tenant_id, document_id, effective_from desc, number desc) include (revision_id, valid_to);
 create index revision_item on veraz.revision (tenant_id, item) where item is not null;
 

@@ -17,7 +17,8 @@ begin
     return regexp_replace(translate(body, '/\<>&_', '      '), '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
 end $$;
 
--- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021, 120/80, 10^5, 2,5 = 2.5.
+-- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021, 120/80, 10^5, 2,5 = 2.5,
+-- 1.000 = 1,000 = 1 000 = 1'000 = 1000. Which of the two a sign means is the language's to say; for finding, both spellings do, and never 1.
 create or replace function veraz.identifiers(body text) returns text[]
 language plpgsql immutable parallel safe strict as $$
 declare
@@ -38,8 +39,10 @@ begin
         union all
         select m[1] from regexp_matches(folded, '\y([0-9]+[/^][0-9]+)\y', 'g') m
         union all
-        select v from regexp_matches(folded, '\y([0-9]+),([0-9]+)\y', 'g') m,
-             unnest(array[m[1] || '.' || m[2], case when length(m[2]) = 3 then m[1] || m[2] end]) v
+        select m[1] || '.' || m[2] from regexp_matches(folded, '(?<![[:alnum:].,])([0-9]+),([0-9]+)(?![.,]?[0-9])', 'g') m
+        union all
+        select regexp_replace(m[1], '[^0-9]', '', 'g') || coalesce('.' || m[3], '')
+          from regexp_matches(folded, '(?<![[:alnum:].,])([1-9][0-9]{0,2}(?:([.,''’ \u00a0\u2007\u2009\u202f])[0-9]{3})(?:\2[0-9]{3})*)(?:[.,]([0-9]+))?(?![.,]?[0-9])', 'g') m
     ) spelling where length(lexeme) between 2 and 100;
     return coalesce(found, '{}');
 end $$;

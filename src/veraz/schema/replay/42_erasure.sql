@@ -10,6 +10,25 @@ begin
        from (select analyser as a from veraz.lexical_epoch where tenant_id = veraz.current_tenant() order by 1) x;
 end $$;
 
+-- What is left to remember of revisions that go: what they declared, and the first day of each declaration. That day must not move when
+-- the revision that began it is let go, or --as-of would show what was withdrawn by then.
+create or replace function veraz.declarations_without(of_document uuid, doomed uuid[]) returns jsonb
+language sql stable as $$
+    select coalesce(jsonb_agg(to_jsonb(k) order by k), '[]')
+      from (select x.supersedes, x.item, x.edition, x.stated_from, min(x.effective_from) as effective_from
+              from (select r.supersedes, r.item, r.edition, r.stated_from, r.effective_from
+                      from veraz.revision r
+                     where r.tenant_id = veraz.current_tenant() and r.document_id = of_document and r.revision_id = any (doomed)
+                       and (r.supersedes is not null or r.item is not null)
+                    union all
+                    select p.supersedes, p.item, p.edition, p.stated_from, p.effective_from
+                      from veraz.document d
+                     cross join jsonb_to_recordset(d.purged_declarations)
+                             as p (supersedes text, item text, edition text, stated_from date, effective_from date)
+                     where d.tenant_id = veraz.current_tenant() and d.document_id = of_document) x
+             group by x.supersedes, x.item, x.edition, x.stated_from) k
+$$;
+
 -- Removes revisions of one document with everything that was made of them. None of their chunks may be current. Words that no searchable
 -- chunk has leave the vocabulary; a merge brings one back when a chunk does.
 create or replace function veraz.purge_revisions(of_document uuid, doomed uuid[], out revisions integer, out chunks integer)
@@ -18,7 +37,8 @@ declare
     tenant uuid := veraz.current_tenant();
 begin
     update veraz.document d
-       set purged_number = greatest(d.purged_number, (select max(number) from veraz.revision where tenant_id = tenant and revision_id = any (doomed)))
+       set purged_number = greatest(d.purged_number, (select max(number) from veraz.revision where tenant_id = tenant and revision_id = any (doomed))),
+           purged_declarations = veraz.declarations_without(of_document, doomed)
      where d.tenant_id = tenant and d.document_id = of_document;
     with words as materialized (
         select distinct l.analyser, veraz.term(t.lexeme) as term
@@ -53,6 +73,7 @@ begin
     select p.revisions, p.chunks into revisions, chunks
       from veraz.purge_revisions(of_document, array(select revision_id from veraz.revision
                                                      where tenant_id = tenant and document_id = of_document)) p;
+    update veraz.document set purged_declarations = '[]' where tenant_id = tenant and document_id = of_document;
 end $$;
 
 create or replace function veraz.erase_document(of_document uuid, out revisions integer, out chunks integer)

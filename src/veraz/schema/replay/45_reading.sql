@@ -28,6 +28,28 @@ returns table (authority smallint, revised_at date) language sql stable parallel
     offset 0
 $$;
 
+-- The same over sets: every document that the caller may read and whose current revision meets the filters.
+create or replace function veraz.eligible_documents(
+    sources text[], langs text[], least_authority integer, licenses text[], jurisdictions text[],
+    revised_from date, revised_to date, published_from date, published_to date)
+returns table (document_id uuid, authority smallint, revised_at date) language sql stable parallel safe as $$
+    select d.document_id, s.authority, r.revised_at
+      from veraz.document d
+      join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
+      join veraz.source s on s.tenant_id = d.tenant_id and s.source_id = d.source_id
+     where d.tenant_id = veraz.current_tenant() and d.deleted_at is null
+       and veraz.may_read(d.acl, d.acl_rule, d.owner, d.readable_from, d.readable_until)
+       and (sources is null or s.slug = any (sources))
+       and (langs is null or r.lang = any (langs))
+       and (least_authority is null or s.authority >= least_authority)
+       and (licenses is null or coalesce(r.license, s.license) = any (licenses))
+       and (jurisdictions is null or coalesce(r.jurisdiction, s.jurisdiction) = any (jurisdictions))
+       and (eligible_documents.revised_from is null or r.revised_at >= eligible_documents.revised_from)
+       and (eligible_documents.revised_to is null or r.revised_at <= eligible_documents.revised_to)
+       and (eligible_documents.published_from is null or r.published_at >= eligible_documents.published_from)
+       and (eligible_documents.published_to is null or r.published_at <= eligible_documents.published_to)
+$$;
+
 -- The revision of each document that held on a day, as upstream means it: the last that had begun, if it had not ended and its document
 -- had not been superseded by then. Permissions and deletions are those of today. Written over sets: it reads every document of the tenant.
 create or replace function veraz.valid_revisions(

@@ -4,18 +4,19 @@
 -- A chunk with a window is found by itself and shown as that: place, text and page are the window's.
 select c.chunk_id, c.ord, c.kind, c.heading_path,
        nullif((select count(*)::integer from unnest(r.page_starts) p where p <= coalesce(c.window_start, c.start_at)), 0) as page,
-       coalesce(c.window_start, c.start_at) as start_at, coalesce(c.window_end, c.end_at) as end_at,
+       coalesce(c.window_start, c.start_at) as start, coalesce(c.window_end, c.end_at) as "end",
        case when c.window_start is null then c.display
-            else substr(r.text, c.window_start + 1, c.window_end - c.window_start) end as display,
-       case when c.window_start is null then c.spans else array[c.window_start, c.window_end] end as spans, c.token_count, c.is_current,
-       d.document_id, d.external_id, s.slug, s.name, s.authority, coalesce(r.license, s.license), coalesce(r.jurisdiction, s.jurisdiction),
-       r.revision_id, r.number, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
+            else substr(r.text, c.window_start + 1, c.window_end - c.window_start) end as body,
+       case when c.window_start is null then c.spans else array[c.window_start, c.window_end] end as spans, c.token_count,
+       c.is_current, d.document_id, d.external_id, s.slug as source, s.name as source_name, s.authority,
+       coalesce(r.license, s.license) as license, coalesce(r.jurisdiction, s.jurisdiction) as jurisdiction,
+       r.revision_id, r.number as revision, r.title, r.url, r.lang, r.publisher, r.published_at, r.revised_at,
        r.valid_from, r.valid_to,
-       n.number, n.stated_from,
+       n.number as current_revision, n.stated_from as current_since,
        (select o.external_id from veraz.document o
          where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by
            and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)) as superseded_by,
-       l.external_id, l.title, l.url, l.revised_at
+       l.external_id as successor, l.title as successor_title, l.url as successor_url, l.revised_at as successor_revised_at
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (
         select * from veraz.chunk

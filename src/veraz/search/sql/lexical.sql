@@ -1,7 +1,8 @@
 -- Purpose: the lexical arm. BM25 over the posting blocks of the question's terms, filters and permissions inside.
 -- Rows: at most `pool`, best first. Scores: BM25, higher is better, recomputed from the document vectors.
 -- Index: posting_pkey (tenant, analyser, term), then chunk_lexical_pkey, document_pkey, revision_pkey, source_pkey per candidate.
--- Exact while the question's postings fit `budget`; above it the blocks that can add most are read first, and `is_exact` says so.
+-- Exact while the question's postings fit `budget`; above it the blocks that can add most are read first, and `is_exact` says so; if few
+-- of what they hold is permitted, lexical_permitted.sql repairs it.
 -- `rescored` permitted candidates are scored again: they are walked in falling order until that many may be read.
 with term as materialized (
     select analyser, term, weight from veraz.query_terms(%(question)s, %(analyser)s)
