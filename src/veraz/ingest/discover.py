@@ -183,7 +183,7 @@ def _file(path: Path, external_id: str, choice: _Choice) -> Iterator[RawItem | I
         yield RawItem(str(path), external_id, "text")
         return
     try:
-        payload = _payload(path)
+        payload = read_payload(path)
     except OSError as error:
         yield _unreadable(path, error)
         return
@@ -208,8 +208,9 @@ def _file(path: Path, external_id: str, choice: _Choice) -> Iterator[RawItem | I
     yield RawItem(str(path), external_id, media, payload=payload)
 
 
-def _payload(path: Path) -> bytes:
-    """At most one byte more than may be."""
+def read_payload(path: Path) -> bytes:
+    """The bytes of a file, decompressed where its name says so; at most one byte more than may be. Raises OSError, and EOFError or
+    zlib.error for an unsound gzip file."""
     with path.open("rb") as raw:
         opened: Any = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(COMPRESSED) else raw
         content: bytes = opened.read(MAX_BYTES + 1)

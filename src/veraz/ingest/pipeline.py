@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
+from veraz.ingest.discover import read_payload
 from veraz.ingest.listing import Listing, LiveDocument, gone
 from veraz.ingest.versions import Versions
 from veraz.nouns.corpus import (
@@ -818,8 +820,8 @@ def _reread(item: RawItem) -> RawItem:
     if item.payload is None:
         return item
     try:
-        return replace(item, payload=Path(item.path).read_bytes())
-    except OSError:
+        return replace(item, payload=read_payload(Path(item.path)))
+    except (OSError, EOFError, zlib.error):
         return item
 
 
