@@ -443,7 +443,8 @@ class AsyncVeraz:
         check_names("exclude", exclude)
         check_day("revised_at", revised_at)
         check_type("source", source, str)
-        check_type("chunker", chunker, str)
+        if chunker is not None:
+            check_type("chunker", chunker, str)
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url, chunker)
         check_source(settings)
         if chunker is not None:

@@ -209,8 +209,8 @@ def _file(path: Path, external_id: str, choice: _Choice) -> Iterator[RawItem | I
 
 
 def read_payload(path: Path) -> bytes:
-    """The bytes of a file, decompressed where its name says so; at most one byte more than may be. Raises OSError, and EOFError or
-    zlib.error for an unsound gzip file."""
+    """The bytes of a file, decompressed where its name says so; at most one byte more than may be. Raises OSError, and EOFError
+    or zlib.error for an unsound gzip file."""
     with path.open("rb") as raw:
         opened: Any = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(COMPRESSED) else raw
         content: bytes = opened.read(MAX_BYTES + 1)
