@@ -304,4 +304,7 @@ def citation(n: int, candidate: Candidate) -> Citation:
         current_since=document.current_since,
         valid_to=document.valid_to,
         successor=document.successor,
+        holds_from=document.holds_from,
+        superseded_since=document.superseded_since,
+        in_force=document.in_force,
     )

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -358,6 +358,8 @@ class Ingest:
         if not fresh:
             await self._start_over(prepared)
             return
+        ahead = plan.not_yet(prepared.document, datetime.now(UTC).date())
+        self.tally.warnings += [f"{prepared.item.path}: {warning}" for warning in ahead]
         self._written.add(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)

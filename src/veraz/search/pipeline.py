@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,10 +16,11 @@ from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
-from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, InForce, Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
+from veraz.search.ahead import is_ahead
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 
 __all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
@@ -105,7 +106,7 @@ async def run_search(
             candidates = _asked(arms)
             fused = fuse(candidates, settings)
         with timer.stage("read"):
-            found = await _distinct(connection, fused, request.k)
+            found = await _with_in_force(connection, await _distinct(connection, fused, request.k))
             terms = await _terms(connection, request, question)
     if not any(c.isalnum() for c in question):
         notes.append("the question has no searchable words")
@@ -221,6 +222,21 @@ async def _distinct(connection: Connection, fused: Sequence[Fused], k: int) -> l
         if len(groups) >= k:
             break
     return [(entry, _with_owners(same)) for entry, same in list(groups.values())[:k]]
+
+
+async def _with_in_force(
+    connection: Connection, found: Sequence[tuple[Fused, Hit]]
+) -> list[tuple[Fused, Hit]]:
+    """Names what holds today, where a hit or its document's latest revision only holds from a later day."""
+    today = datetime.now(UTC).date()
+    ahead = {h.document.document_id for _, h in found if is_ahead(h.document, today)} - {None}
+    if not ahead:
+        return list(found)
+    held = await store.in_force(connection, [key for key in ahead if key], today)
+    return [
+        (entry, replace(h, document=replace(h.document, in_force=held.get(h.document.document_id))))
+        for entry, h in found
+    ]
 
 
 def _with_owners(same: Sequence[Hit]) -> Hit:

@@ -14,7 +14,7 @@ import numpy as np
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
-from veraz.nouns.evidence import DocumentRef, Hit, Successor
+from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
 
@@ -194,6 +194,15 @@ async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUI
     return {row[0]: _hit(row) for row in await cursor.fetchall()}
 
 
+async def in_force(
+    connection: Connection, document_ids: Sequence[UUID], today: date
+) -> dict[UUID | None, InForce]:
+    """What holds today, by the document whose latest revision only holds from a later day."""
+    parameters = {"document_ids": list(document_ids), "today": today}
+    cursor = await connection.execute(statement("search", "in_force"), parameters)
+    return {row[0]: InForce(*row[1:]) for row in await cursor.fetchall()}
+
+
 def _hit(row: Sequence[Any]) -> Hit:
     chunk_id, ord_, kind, path, page, start, end, body, spans, tokens, is_current, *document = row
     (
@@ -220,8 +229,9 @@ def _hit(row: Sequence[Any]) -> Hit:
         current,
         since,
         superseded_by,
-        *last,
+        *others,
     ) = upstream
+    *last, holds_from, superseded_since = others
     reference = DocumentRef(
         external_id=external_id,
         source=source,
@@ -245,6 +255,8 @@ def _hit(row: Sequence[Any]) -> Hit:
         current_revision=current,
         current_since=since,
         successor=Successor(*last) if last[0] is not None else None,
+        holds_from=holds_from,
+        superseded_since=superseded_since,
     )
     return Hit(
         rank=0,

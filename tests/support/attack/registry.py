@@ -178,6 +178,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/corpus_size": STATISTICS,
     "search/explain_terms": STATISTICS,
     "search/hydrate": CONTENT,
+    "search/in_force": CONTENT,
     "search/lexical": CONTENT,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,

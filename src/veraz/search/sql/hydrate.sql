@@ -9,7 +9,8 @@ select c.chunk_id, c.ord, c.kind, c.heading_path, c.page, c.start_at, c.end_at, 
        (select o.external_id from veraz.document o
          where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by
            and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)) as superseded_by,
-       l.external_id, l.title, l.url, l.revised_at
+       l.external_id, l.title, l.url, l.revised_at,
+       r.stated_from, d.superseded_from
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (
         select * from veraz.chunk
