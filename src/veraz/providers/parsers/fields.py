@@ -135,11 +135,8 @@ _NOT_SO = re.compile(
     r"|readable(?:from|until|by|to)|readers?|allowed(?:readers?|roles?|groups?|users?)"
 )
 """Names, folded by `_folded`, that can only mean who may read, and are not the one that is read."""
-_IN_VAIN = frozenset(
-    (
-        "labels permission permissions visibility confidential confidentiality private restricted roles groups"
-        " securitylabel securitylabels owner"
-    ).split()
+_IN_VAIN = re.compile(
+    r"labels|permissions?|visibility|confidential(?:ity)?|private|restricted|roles|groups|securitylabels?|owner"
 )
 """Names that may mean who may read, and may mean something else."""
 
@@ -154,7 +151,8 @@ def _folded(key: str) -> str:
 
 
 def read_access(fields: Mapping[str, Any]) -> Access | None:
-    """Who may read, None where nothing says so. Refuses what is meant to restrict and would not: ignored, it would make the document public."""
+    """Who may read, None where nothing says so. Refuses what is meant to restrict and would not: ignored, it would make
+    the document public."""
     for key, value in fields.items():
         misnamed = _NOT_SO.fullmatch(_folded(key)) or (
             _folded(key) == "owner" and isinstance(value, list | tuple | Mapping)
@@ -163,7 +161,7 @@ def read_access(fields: Mapping[str, Any]) -> Access | None:
             raise ItemError(
                 f"field {_clean(key)[:40]}: who may read is stated by acl alone",
                 stage="parse",
-                fix='write acl with labels; a rule, an owner or a window go inside a record\'s acl: {"all": [...], "until": "..."},'
+                fix='write acl with labels; a rule, an owner or a window go inside a record\'s acl: {"all": [...], "until": "…"}'
                 " or to --acl-rule, --owner, --readable-from and --readable-until; or rename the field",
             )
     named = [key for key in fields if states_access(key)]
@@ -176,7 +174,7 @@ def _said_in_vain(fields: Mapping[str, Any]) -> list[str]:
     return [
         f"field {_clean(key)[:40]} does not restrict who may read: acl does"
         for key, value in fields.items()
-        if _folded(key) in _IN_VAIN and value not in (None, False, "", [])
+        if _IN_VAIN.fullmatch(_folded(key)) and value not in (None, False, "", [])
     ]
 
 
