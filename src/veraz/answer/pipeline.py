@@ -75,7 +75,11 @@ def assess(evidence: Evidence) -> Assessment:
     signals = _signals(evidence, picked)
     measured = {name: round(getattr(signals, name), 4) for name in sufficiency.NAMES}
     lacking = sufficiency.shortfall(
-        evidence.question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
+        evidence.question,
+        evidence.words,
+        _chunks(evidence),
+        _sentences(picked),
+        same_language=_same_language(evidence),
     )
     return Assessment(
         sufficiency.probability(signals, sufficiency.load_for(evidence.space)),
@@ -142,12 +146,16 @@ def _chunks(evidence: Evidence) -> list[str]:
     return ["\n".join((h.document.title, *h.heading_path, h.body)) for h in evidence.hits]
 
 
+def _sentences(picked: Sequence[Candidate]) -> list[str]:
+    return [f"{c.context} {c.shown}" for c in picked]
+
+
 def _signals(evidence: Evidence, picked: Sequence[Candidate]) -> sufficiency.Signals:
     return sufficiency.signals(
         evidence.question,
         evidence.words,
         _chunks(evidence),
-        [f"{c.context} {c.shown}" for c in picked],
+        _sentences(picked),
         dense_pool=evidence.dense_pool,
         lexical_top=evidence.lexical_top[:10],
         semantic_top=evidence.semantic_top[:10],

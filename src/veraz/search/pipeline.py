@@ -16,7 +16,7 @@ from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
-from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, InForce, Mode, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
