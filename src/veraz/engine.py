@@ -91,6 +91,7 @@ from veraz.schema.apply import (
     vacuum_documents,
 )
 from veraz.search import store as search_store
+from veraz.search.ahead import ahead_notes
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
 from veraz.text.decode import require_storable
 from veraz.traces import store as traces
@@ -668,6 +669,7 @@ class AsyncVeraz:
         total = timings.pop("total", 0.0) + timer.stages["sufficiency"]
         return replace(
             run.result,
+            notes=(*run.result.notes, *ahead_notes(run.result.hits, datetime.now(UTC).date())),
             sufficiency=0.0 if found.lacking else round(found.probability, 4),
             threshold=self.config.answer.threshold,
             timings_ms={**timings, **timer.stages, "total": round(total, 3)},

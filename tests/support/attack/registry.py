@@ -179,6 +179,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/explain_terms": STATISTICS,
     "search/hydrate": CONTENT,
     "search/known_sources": STATISTICS,
+    "search/in_force": CONTENT,
     "search/lexical": CONTENT,
     "search/lexical_permitted": CONTENT,
     "search/posting_count": STATISTICS,
