@@ -229,7 +229,11 @@ def test_a_question_that_is_no_utf8_is_still_a_question(run: Run, fake: FakeEngi
         (["eval", "run", "d", "--k", "0"], "'0' is no list of cut-offs"),
         (["server", "destroy"], "this deletes every document"),
         (["status", "--config", "none.toml"], "none.toml: no such configuration file"),
-        (["status", "--tenant", " "], "--tenant: tenant is blank"),
+        (["status", "--tenant", " "], "Invalid value for '--tenant': it is empty"),
+        (["--tenant", "", "status"], "Invalid value for '--tenant': it is empty"),
+        (["ingest", "", "--source", "s"], "'PATH…': it is empty"),
+        (["eval", "run", ""], "'DIR': it is empty"),
+        (["eval", "run", "d", "--gate", "map>0", "--gate", ""], "Invalid value for '--gate': it is empty"),
     ],
 )
 def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], said: str) -> None:
@@ -241,6 +245,32 @@ def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], s
     assert said in result.stderr
     assert any(line.startswith("  fix: ") for line in rest)
     assert "Traceback" not in result.stderr
+
+
+TEXTS = [
+    (path, option.opts[0])
+    for path, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag
+]
+
+
+@pytest.mark.parametrize(("path", "option"), TEXTS)
+def test_an_empty_value_is_refused_by_every_option_of_every_command(
+    run: Run, fake: FakeEngine, path: str, option: str
+) -> None:
+    """`delete ID --erase --tenant "$UNSET"` must not erase in the tenant `default`."""
+    for empty in ("", " "):
+        result = run(*path.split(), option, empty)
+        assert (result.exit_code, fake.calls) == (2, [])
+        assert f"'{option}'" in result.stderr
+        assert "it is empty" in result.stderr
+
+
+def test_an_empty_variable_exits_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERAZ_TENANT", "")
+    result = run("status")
+    assert (result.exit_code, "VERAZ_TENANT is empty" in result.stderr) == (2, True)
 
 
 def test_an_unknown_variable_and_an_unknown_key_exit_2(
