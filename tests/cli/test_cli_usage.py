@@ -19,6 +19,7 @@ from veraz.cli.interrupt import NOTHING
 from veraz.cli.main import VERBS, app
 from veraz.cli.options import GLOBAL_OPTIONS
 from veraz.errors import DatabaseError
+from veraz.nouns.lifecycle import Retention
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -234,6 +235,10 @@ def test_a_question_that_is_no_utf8_is_still_a_question(run: Run, fake: FakeEngi
         (["ingest", "", "--source", "s"], "'PATH…': it is empty"),
         (["eval", "run", ""], "'DIR': it is empty"),
         (["eval", "run", "d", "--gate", "map>0", "--gate", ""], "Invalid value for '--gate': it is empty"),
+        (["retention", "set", "--history-days", "-1"], "'-1' is no number from 0 on; write one, or for-ever"),
+        (["retention", "set", "--trace-days", "--5"], "'--5' is no number from 0 on"),
+        (["retention", "set", "--history-revisions", "-0"], "'-0' is no number from 0 on"),
+        (["retention", "set", "--deleted-days", "for ever"], "'for ever' is no number from 0 on"),
     ],
 )
 def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], said: str) -> None:
@@ -271,6 +276,12 @@ def test_an_empty_variable_exits_2(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("VERAZ_TENANT", "")
     result = run("status")
     assert (result.exit_code, "VERAZ_TENANT is empty" in result.stderr) == (2, True)
+
+
+def test_for_ever_takes_a_limit_away_and_nothing_else_does(run: Run, fake: FakeEngine) -> None:
+    fake.answers |= {"retention": Retention(10, 3, None, None), "set_retention": None}
+    run("retention", "set", "--history-days", "for-ever", "--trace-days", "0")
+    assert fake.calls[-1][1] == (Retention(None, 3, None, 0),)
 
 
 def test_an_unknown_variable_and_an_unknown_key_exit_2(
