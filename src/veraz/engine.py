@@ -46,7 +46,7 @@ from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunk import CHUNKER
 from veraz.ingest.pipeline import Ingest, Progress
-from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
+from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
@@ -83,6 +83,7 @@ from veraz.schema.apply import (
 from veraz.search import store as search_store
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
 from veraz.text.decode import require_storable
+from veraz.text.languages import NO_LANGUAGE, check_lang
 from veraz.traces import store as traces
 from veraz.traces.record import answer_record, explained, search_record
 
@@ -92,6 +93,8 @@ ModelProgress = Callable[[str, int, int], None]
 """Called with the stage, what is done and the total while the embedding model is prepared."""
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
+UNDETERMINED = "und"
+"""ISO 639-2, as documents have it whose language nothing tells."""
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -368,12 +371,16 @@ class AsyncVeraz:
         stdin: BinaryIO | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
+        `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
+        detected."""
         settings = SourceSettings(source, name, license, jurisdiction, authority, base_url)
         check_source(settings)
-        require_storable("supersedes", supersedes, lang)
+        require_storable("supersedes", supersedes)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
-        overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
+        overrides = Overrides(
+            lang=_document_lang(lang), revised_at=revised_at, access=access, supersedes=supersedes
+        )
         items = discovery.discover(_listed(paths), stdin=stdin)
         return await self._ingest(await self.identity(), items, settings, overrides, progress)
 
@@ -589,7 +596,8 @@ class AsyncVeraz:
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
-        question, identity = clean_question(question), await self.identity()
+        question, lang = clean_question(question), _question_lang(lang)
+        identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
         if trace:
@@ -710,7 +718,8 @@ class AsyncVeraz:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
-        identity, timer, question = await self.identity(), Timer(), clean_question(question)
+        question, lang = clean_question(question), _question_lang(lang)
+        identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)
         if rule is not None:
@@ -796,13 +805,15 @@ class AsyncVeraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Raises UsageError for a source that the tenant does not have."""
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
         identity = (
             await self._evaluation_tenant(dataset, ingest_progress) if loaded else await self.identity()
         )
+        if source is not None:
+            await self._check_source(identity, source)
         filters = Filters(sources=(source,) if source else None)
         reports = []
         for mode in modes:
@@ -826,6 +837,18 @@ class AsyncVeraz:
             await self._keep_run(identity, report)
             reports.append(report)
         return tuple(reports)
+
+    async def _check_source(self, identity: Identity, source: str) -> None:
+        """A misspelt source would be measured as one that finds nothing."""
+        async with self._database.transaction(identity) as connection:
+            known = await ops_store.source_slugs(connection)
+        if source not in known:
+            raise UsageError(
+                f"tenant {identity.tenant!r} has no source {source!r}",
+                fix=f"known: {', '.join(known)}"
+                if known
+                else "ingest it first: veraz ingest PATH --source SLUG",
+            )
 
     async def _evaluation_tenant(self, dataset: Dataset, progress: Progress | None) -> Identity:
         assert dataset.corpus_path is not None
@@ -979,6 +1002,15 @@ class AsyncVeraz:
         if self._detector is None:
             self._detector = LocalDetector()
         return self._detector
+
+
+def _document_lang(lang: str | None) -> str | None:
+    code = check_lang("auto" if lang is None else lang, ("auto",), ANALYSERS)
+    return {"auto": None, NO_LANGUAGE: UNDETERMINED}.get(code, code)
+
+
+def _question_lang(lang: str) -> str:
+    return check_lang(lang, ("auto", "any"), ANALYSERS)
 
 
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:

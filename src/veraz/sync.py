@@ -169,7 +169,9 @@ class Veraz:
         stdin: BinaryIO | None = None,
         progress: Progress | None = None,
     ) -> IngestReport:
-        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept."""
+        """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
+        `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
+        detected."""
         return self._portal.run(
             self._engine.ingest(
                 paths,
@@ -332,7 +334,7 @@ class Veraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`."""
+        `evaluation.gates.require`. Raises UsageError for a source that the tenant does not have."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
