@@ -136,8 +136,8 @@ class AsyncVeraz:
     ) -> AsyncVeraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
         upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
-        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
-        cannot be reached, is too old, or needs `veraz init`."""
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
+        be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         config = config or load(flags={"database.url": database})
         say = report or (lambda _: None)
         url = database or (config.database.runtime_url if serving else "") or config.database.url
@@ -148,7 +148,9 @@ class AsyncVeraz:
             if serving:
                 url = await cls._embedded_runtime_url(config, say, embedder, server)
         settings = config.database
-        opened = await Database.open(url, max_size=settings.pool_size, prepare=settings.prepare)
+        opened = await Database.open(
+            url, max_size=settings.pool_size, prepare=settings.prepare, embedded=embedded
+        )
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
             await (veraz._check_serving() if serving else veraz._check_schema())

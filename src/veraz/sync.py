@@ -55,8 +55,8 @@ class Veraz:
     ) -> Veraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
         upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
-        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
-        cannot be reached, is too old, or needs `veraz init`."""
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
+        be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         portal = Portal()
         try:
             return cls(
