@@ -278,6 +278,34 @@ def test_an_empty_variable_exits_2(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert (result.exit_code, "VERAZ_TENANT is empty" in result.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("question", ["-the", "-5 degrees", "-k", "--fever or not"])
+@pytest.mark.parametrize("verb", ["search", "ask"])
+def test_a_question_that_begins_with_a_hyphen_is_asked_after_two(
+    run: Run, fake: FakeEngine, verb: str, question: str
+) -> None:
+    fake.answers |= {"search": nouns.SEARCH, "ask": nouns.ANSWER}
+    taken_for_an_option = run(verb, question)
+    assert taken_for_an_option.exit_code == 2
+    assert f"comes last, after --: app {verb} [OPTIONS] -- " in taken_for_an_option.stderr
+    assert run(verb, "--json", "--", question).exit_code == 0
+    assert fake.calls[-1][1] == (question,)
+
+
+def test_a_misspelt_option_is_not_taken_for_a_question(run: Run) -> None:
+    assert "after --" not in run("search", "x", "--colour").stderr
+    assert "after --" not in run("status", "-q").stderr
+
+
+@pytest.mark.parametrize("module", ["veraz", "veraz.cli.main"])
+def test_the_command_line_runs_as_a_module(module: str) -> None:
+    command = [sys.executable, "-m", module]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.startswith("veraz ")
+    wrong = subprocess.run([*command, "serch"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, "No such command 'serch'" in wrong.stderr) == (2, True)
+    assert "where: veraz\n" in wrong.stderr
+
+
 def test_for_ever_takes_a_limit_away_and_nothing_else_does(run: Run, fake: FakeEngine) -> None:
     fake.answers |= {"retention": Retention(10, 3, None, None), "set_retention": None}
     run("retention", "set", "--history-days", "for-ever", "--trace-days", "0")

@@ -72,8 +72,12 @@ class _Documented(click.Command):
         self.params = [*self.params, *GLOBAL_OPTIONS]
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        self._refuse_blank(context, args)
-        return super().parse_args(context, args)
+        try:
+            self._refuse_blank(context, args)
+            return super().parse_args(context, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or context  # the parser does not always say which command it read
+            raise
 
     def _refuse_blank(self, context: click.Context, args: list[str]) -> None:
         """`--tenant "$UNSET"` must not act in the default tenant, nor `ingest "$UNSET"` read the working directory. Read before
