@@ -476,9 +476,10 @@ class AsyncVeraz:
 
     async def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
         """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none."""
+        good, see there. False where there is none, or where that was done before."""
         if erase:
-            return await self.erase(external_id, source=source) is not None
+            erased = await self.erase(external_id, source=source)
+            return erased is not None and erased.erased_before is None
 
         async def work(connection: Connection) -> bool:
             await lifecycle.standing(connection, source, external_id)
@@ -499,7 +500,8 @@ class AsyncVeraz:
     async def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
         stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
-        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
+        interrupted run left undone is done, and the result says when the text went."""
         removed = await self._removing(
             "erase", partial(lifecycle.erase, source=source, external_id=external_id)
         )

@@ -209,7 +209,7 @@ class Veraz:
 
     def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
         """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none."""
+        good, see there. False where there is none, or where that was done before."""
         return self._portal.run(self._engine.delete(external_id, source=source, erase=erase))
 
     def restore(self, external_id: str, *, source: str) -> Restored:
@@ -220,7 +220,8 @@ class Veraz:
     def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
         stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
-        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
+        interrupted run left undone is done, and the result says when the text went."""
         return self._portal.run(self._engine.erase(external_id, source=source, rewrite=rewrite))
 
     def supersede(
