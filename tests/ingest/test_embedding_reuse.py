@@ -77,9 +77,7 @@ async def test_a_changed_date_embeds_nothing(
     assert len((await engine.show("leaflet")).revisions) == 2
 
 
-async def test_every_vector_is_the_vector_of_its_own_text(
-    engine: AsyncVeraz, embedder: HashingEmbedder
-) -> None:
+async def test_every_vector_is_the_vector_of_its_own_text(engine: AsyncVeraz) -> None:
     await put(engine, leaflet(), *(record(f"r{i}", f"Text number {i} about topic{i}.") for i in range(20)))
     assert await own_vectors(engine) == 22
 

@@ -81,7 +81,11 @@ def _tell(erased: Erasure, *, rewritten: bool) -> None:
 
 
 def _erased_before(erased: Erasure, when: datetime) -> ItemError:
-    left = f"still on the server's disk: {erased.remains}" if erased.remains else "the tables were vacuumed once more"
+    left = (
+        f"still on the server's disk: {erased.remains}"
+        if erased.remains
+        else "the tables were vacuumed once more"
+    )
     return ItemError(
         f"source {erased.source!r} holds it no more: already erased on {when:%Y-%m-%d}",
         external_id=erased.external_id,
