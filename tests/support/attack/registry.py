@@ -160,6 +160,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/revision_chunks": CONTENT,
     "ops/revision_sections": CONTENT,
     "ops/set_retention": WRITE,
+    "ops/source_slugs": STATISTICS,
     "ops/spaces": GLOBAL,
     "ops/undelete_document": WRITE,
     "ops/unpin_supersession": WRITE,
