@@ -44,6 +44,9 @@ class DatabaseConfig(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         self._at_least(1, "pool_size")
+        for name in ("url", "runtime_url"):
+            if (value := getattr(self, name)) and not value.strip():
+                raise ValueError(f"{name} is blank")
 
 
 class EmbedderConfig(_Section, frozen=True):
@@ -236,18 +239,26 @@ def load(
     if file:
         _take_file(values, origins, file)
     for name, text in sorted(environ.items()):
-        if name.startswith("VERAZ_") and name not in _NOT_KEYS and text != "":
+        if name.startswith("VERAZ_") and name not in _NOT_KEYS:
             key = _environment_key(name)
-            _put(values, origins, key, _from_text(name, key, text), name)
+            _put(values, origins, key, _from_text(name, key, _stated(name, text)), name)
     for dotted, value in (flags or {}).items():
         if value is not None:
-            _put(values, origins, tuple(dotted.split(".")), value, f"--{dotted.split('.')[0]}")
+            flag = f"--{dotted.split('.')[0]}"
+            _put(values, origins, tuple(dotted.split(".")), _stated(flag, value), flag)
     return _convert(values, origins)
 
 
+def _stated(origin: str, value: Any) -> Any:
+    """The value, unless it is blank: what somebody forgot to fill in must not fall back to a default, such as another tenant."""
+    if isinstance(value, str) and not value.strip():
+        raise ConfigError(f"{origin} is empty", fix="give it a value, or leave it out: an unset one is fine")
+    return value
+
+
 def _default_file(environ: Mapping[str, str]) -> Path | None:
-    if named := environ.get("VERAZ_CONFIG"):
-        return Path(named).expanduser()
+    if (named := environ.get("VERAZ_CONFIG")) is not None:
+        return Path(_stated("VERAZ_CONFIG", named)).expanduser()
     here = Path("veraz.toml")
     return here if here.is_file() else None
 

@@ -48,7 +48,7 @@ from veraz.ingest import store as ingest_store
 from veraz.ingest.chunkers import stated_chunker
 from veraz.ingest.listing import list_items
 from veraz.ingest.pipeline import Chunking, Ingest, Progress, Prune
-from veraz.ingest.plan import Overrides, analyser_for, check_access, check_source
+from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
@@ -94,8 +94,10 @@ from veraz.schema.apply import (
     vacuum_documents,
 )
 from veraz.search import store as search_store
+from veraz.search.ahead import ahead_notes
 from veraz.search.pipeline import SearchRequest, SearchRun, Timer, few_rows, run_search
 from veraz.text.decode import require_storable
+from veraz.text.languages import NO_LANGUAGE, check_lang
 from veraz.traces import store as traces
 from veraz.traces.record import answer_record, explained, search_record
 
@@ -106,6 +108,8 @@ ModelProgress = Callable[[str, int, int], None]
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
 INIT = "veraz init --database URL (as an administrator)"
+UNDETERMINED = "und"
+"""ISO 639-2, as documents have it whose language nothing tells."""
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -149,8 +153,8 @@ class AsyncVeraz:
     ) -> AsyncVeraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
         upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
-        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
-        cannot be reached, is too old, or needs `veraz init`."""
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
+        be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         config = config or load(flags={"database.url": database})
         say = report or (lambda _: None)
         url = database or (config.database.runtime_url if serving else "") or config.database.url
@@ -161,7 +165,9 @@ class AsyncVeraz:
             if serving:
                 url = await cls._embedded_runtime_url(config, say, embedder, server)
         settings = config.database
-        opened = await Database.open(url, max_size=settings.pool_size, prepare=settings.prepare)
+        opened = await Database.open(
+            url, max_size=settings.pool_size, prepare=settings.prepare, embedded=embedded
+        )
         veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
         try:
             await (veraz._check_serving() if serving else veraz._check_schema())
@@ -434,10 +440,10 @@ class AsyncVeraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
-        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
-        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of
-        them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
-        """
+        `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds
+        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a
+        fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         identity = await self._writer()
         check_names("acl", acl)
         check_names("exclude", exclude)
@@ -449,9 +455,11 @@ class AsyncVeraz:
         check_source(settings)
         if chunker is not None:
             stated_chunker(chunker)
-        require_storable("supersedes", supersedes, lang)
+        require_storable("supersedes", supersedes)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
-        overrides = Overrides(lang=lang, revised_at=revised_at, access=access, supersedes=supersedes)
+        overrides = Overrides(
+            lang=_document_lang(lang), revised_at=revised_at, access=access, supersedes=supersedes
+        )
         named = _listed(paths)
         pruned = await asyncio.to_thread(_prune, named, exclude, confirmed) if prune else None
         items = discovery.discover(named, stdin=stdin, exclude=exclude)
@@ -556,9 +564,10 @@ class AsyncVeraz:
 
     async def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
         """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none."""
+        good, see there. False where there is none, or where that was done before."""
         if erase:
-            return await self.erase(external_id, source=source) is not None
+            erased = await self.erase(external_id, source=source)
+            return erased is not None and erased.erased_before is None
 
         async def work(connection: Connection) -> bool:
             await lifecycle.standing(connection, source, external_id)
@@ -579,7 +588,8 @@ class AsyncVeraz:
     async def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
         stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
-        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
+        interrupted run left undone is done, and the result says when the text went."""
         removed = await self._removing(
             "erase", partial(lifecycle.erase, source=source, external_id=external_id)
         )
@@ -681,6 +691,7 @@ class AsyncVeraz:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
         question, filters = clean_question(question), Filters() if filters is None else filters
+        lang = _question_lang(lang)
         check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
         identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
@@ -699,6 +710,7 @@ class AsyncVeraz:
         total = timings.pop("total", 0.0) + timer.stages["sufficiency"]
         return replace(
             run.result,
+            notes=(*run.result.notes, *ahead_notes(run.result.hits, datetime.now(UTC).date())),
             sufficiency=0.0 if found.lacking else round(found.probability, 4),
             threshold=self.config.answer.threshold,
             timings_ms={**timings, **timer.stages, "total": round(total, 3)},
@@ -807,6 +819,7 @@ class AsyncVeraz:
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         question, filters = clean_question(question), Filters() if filters is None else filters
+        lang = _question_lang(lang)
         check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
@@ -896,7 +909,7 @@ class AsyncVeraz:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
         `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
-        tenant."""
+        tenant. Raises UsageError for a source that the tenant does not have."""
         writer = await self._writer()
         for mode in modes if not isinstance(modes, str) else (modes,):
             check_choice("mode", mode, MODES)
@@ -908,6 +921,8 @@ class AsyncVeraz:
         earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
         identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
+        if source is not None:
+            await self._check_source(identity, source)
         filters = Filters(sources=(source,) if source else None)
         reports = []
         for mode in modes:
@@ -931,6 +946,18 @@ class AsyncVeraz:
             await self._keep_run(identity, report)
             reports.append(report)
         return tuple(reports)
+
+    async def _check_source(self, identity: Identity, source: str) -> None:
+        """A misspelt source would be measured as one that finds nothing."""
+        async with self._database.transaction(identity) as connection:
+            known = await ops_store.source_slugs(connection)
+        if source not in known:
+            raise UsageError(
+                f"tenant {identity.tenant!r} has no source {source!r}",
+                fix=f"known: {', '.join(known)}"
+                if known
+                else "ingest it first: veraz ingest PATH --source SLUG",
+            )
 
     async def _evaluation_tenant(self, dataset: Dataset, progress: Progress | None) -> Identity:
         assert dataset.corpus_path is not None
@@ -1109,6 +1136,15 @@ def _prune(paths: Sequence[str], exclude: Sequence[str], confirmed: bool) -> Pru
         )
     items = discovery.discover(paths, exclude=exclude, names_only=True)
     return Prune(list_items(items), confirmed)
+
+
+def _document_lang(lang: str | None) -> str | None:
+    code = check_lang("auto" if lang is None else lang, ("auto",), ANALYSERS)
+    return {"auto": None, NO_LANGUAGE: UNDETERMINED}.get(code, code)
+
+
+def _question_lang(lang: str) -> str:
+    return check_lang(lang, ("auto", "any"), ANALYSERS)
 
 
 def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[str]:

@@ -55,8 +55,8 @@ class Veraz:
     ) -> Veraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
         upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
-        `database.runtime_url`, and refuses one that could pass row-level security by. Raises DatabaseError when the server
-        cannot be reached, is too old, or needs `veraz init`."""
+        `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
+        be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         portal = Portal()
         try:
             return cls(
@@ -176,10 +176,10 @@ class Veraz:
     ) -> IngestReport:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
-        `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds patterns
-        as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of
-        them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing.
-        """
+        `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds
+        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a
+        fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         return self._portal.run(
             self._engine.ingest(
                 paths,
@@ -222,7 +222,7 @@ class Veraz:
 
     def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
         """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none."""
+        good, see there. False where there is none, or where that was done before."""
         return self._portal.run(self._engine.delete(external_id, source=source, erase=erase))
 
     def restore(self, external_id: str, *, source: str) -> Restored:
@@ -233,7 +233,8 @@ class Veraz:
     def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
         """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
         stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
-        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat."""
+        the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
+        interrupted run left undone is done, and the result says when the text went."""
         return self._portal.run(self._engine.erase(external_id, source=source, rewrite=rewrite))
 
     def supersede(
@@ -352,7 +353,7 @@ class Veraz:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
         own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
         `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
-        tenant."""
+        tenant. Raises UsageError for a source that the tenant does not have."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,

@@ -223,12 +223,20 @@ def test_another_tenant_sees_nothing(filled: Run) -> None:
     assert "no tenant 'nobody'" in result.stderr
 
 
-@pytest.mark.parametrize("wrong", ["postgresql://nobody@127.0.0.1:1/none", "nonsense"])
-def test_a_wrong_database_url_exits_3(run: Run, wrong: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ("postgresql://nobody@127.0.0.1:1/none", 3),
+        ("nonsense", 2),
+        ("http://x", 2),
+        ("postgresql://u:p@[::1/x", 2),
+    ],
+)
+def test_a_server_that_does_not_answer_exits_3_and_a_malformed_url_2(run: Run, wrong: str, code: int) -> None:
     result = run("status", "--database", wrong, "--json")
-    assert result.exit_code == 3
+    assert result.exit_code == code
     assert "fix: check --database" in result.stderr
-    assert document(result)["error"]["exit_code"] == 3
+    assert document(result)["error"]["exit_code"] == code
 
 
 # As processes

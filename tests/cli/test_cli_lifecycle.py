@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -71,6 +72,21 @@ def test_erase(veraz: Run) -> None:
     assert "its text is gone" in veraz("restore", "new", "--source", "s").stdout
     absent = veraz("delete", "absent", "--source", "s", "--erase", "--json")
     assert (absent.exit_code, document(absent)["deleted"]) == (4, False)
+
+
+def test_a_second_erasure_says_when_the_first_one_was(veraz: Run) -> None:
+    erase = ("delete", "new", "--source", "s", "--erase")
+    first = document(veraz(*erase, "--json"))
+    assert (first["deleted"], first["erased_before"]) == (True, None)
+    again = veraz(*erase)
+    assert (again.exit_code, again.stdout) == (4, "")
+    assert f"already erased on {datetime.now(UTC):%Y-%m-%d}" in again.stderr
+    assert "vacuumed once more" in again.stderr
+    told = document(veraz(*erase, "--rewrite", "--json"))
+    assert (told["deleted"], told["revisions"]) == (False, 0)
+    assert told["erased_before"].startswith(f"{datetime.now(UTC):%Y-%m-%d}")
+    veraz("restore", "new", "--source", "s")
+    assert document(veraz(*erase, "--json"))["deleted"] is True
 
 
 def test_access(veraz: Run) -> None:

@@ -19,6 +19,7 @@ from veraz.cli.interrupt import NOTHING
 from veraz.cli.main import VERBS, app
 from veraz.cli.options import GLOBAL_OPTIONS
 from veraz.errors import DatabaseError
+from veraz.nouns.lifecycle import Retention
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -235,7 +236,15 @@ def test_a_question_that_is_no_utf8_is_still_a_question(run: Run, fake: FakeEngi
         (["eval", "run", "d", "--k", "0"], "'0' is no list of cut-offs"),
         (["server", "destroy"], "this deletes every document"),
         (["status", "--config", "none.toml"], "none.toml: no such configuration file"),
-        (["status", "--tenant", " "], "--tenant: tenant is blank"),
+        (["status", "--tenant", " "], "Invalid value for '--tenant': it is empty"),
+        (["--tenant", "", "status"], "Invalid value for '--tenant': it is empty"),
+        (["ingest", "", "--source", "s"], "'PATH…': it is empty"),
+        (["eval", "run", ""], "'DIR': it is empty"),
+        (["eval", "run", "d", "--gate", "map>0", "--gate", ""], "Invalid value for '--gate': it is empty"),
+        (["retention", "set", "--history-days", "-1"], "'-1' is no number from 0 on; write one, or for-ever"),
+        (["retention", "set", "--trace-days", "--5"], "'--5' is no number from 0 on"),
+        (["retention", "set", "--history-revisions", "-0"], "'-0' is no number from 0 on"),
+        (["retention", "set", "--deleted-days", "for ever"], "'for ever' is no number from 0 on"),
     ],
 )
 def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], said: str) -> None:
@@ -247,6 +256,66 @@ def test_wrong_usage_exits_2_with_what_and_fix(run: Run, arguments: list[str], s
     assert said in result.stderr
     assert any(line.startswith("  fix: ") for line in rest)
     assert "Traceback" not in result.stderr
+
+
+TEXTS = [
+    (path, option.opts[0])
+    for path, command in COMMANDS.items()
+    for option in command.params
+    if isinstance(option, click.Option) and not option.is_flag
+]
+
+
+@pytest.mark.parametrize(("path", "option"), TEXTS)
+def test_an_empty_value_is_refused_by_every_option_of_every_command(
+    run: Run, fake: FakeEngine, path: str, option: str
+) -> None:
+    """`delete ID --erase --tenant "$UNSET"` must not erase in the tenant `default`."""
+    for empty in ("", " "):
+        result = run(*path.split(), option, empty)
+        assert (result.exit_code, fake.calls) == (2, [])
+        assert f"'{option}'" in result.stderr
+        assert "it is empty" in result.stderr
+
+
+def test_an_empty_variable_exits_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERAZ_TENANT", "")
+    result = run("status")
+    assert (result.exit_code, "VERAZ_TENANT is empty" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("question", ["-the", "-5 degrees", "-k", "--fever or not"])
+@pytest.mark.parametrize("verb", ["search", "ask"])
+def test_a_question_that_begins_with_a_hyphen_is_asked_after_two(
+    run: Run, fake: FakeEngine, verb: str, question: str
+) -> None:
+    fake.answers |= {"search": nouns.SEARCH, "ask": nouns.ANSWER}
+    taken_for_an_option = run(verb, question)
+    assert taken_for_an_option.exit_code == 2
+    assert f"comes last, after --: app {verb} [OPTIONS] -- " in taken_for_an_option.stderr
+    assert run(verb, "--json", "--", question).exit_code == 0
+    assert fake.calls[-1][1] == (question,)
+
+
+def test_a_misspelt_option_is_not_taken_for_a_question(run: Run) -> None:
+    assert "after --" not in run("search", "x", "--colour").stderr
+    assert "after --" not in run("status", "-q").stderr
+
+
+@pytest.mark.parametrize("module", ["veraz", "veraz.cli.main"])
+def test_the_command_line_runs_as_a_module(module: str) -> None:
+    command = [sys.executable, "-m", module]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.startswith("veraz ")
+    wrong = subprocess.run([*command, "serch"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, "No such command 'serch'" in wrong.stderr) == (2, True)
+    assert "where: veraz\n" in wrong.stderr
+
+
+def test_for_ever_takes_a_limit_away_and_nothing_else_does(run: Run, fake: FakeEngine) -> None:
+    fake.answers |= {"retention": Retention(10, 3, None, None), "set_retention": None}
+    run("retention", "set", "--history-days", "for-ever", "--trace-days", "0")
+    assert fake.calls[-1][1] == (Retention(None, 3, None, 0),)
 
 
 def test_an_unknown_variable_and_an_unknown_key_exit_2(

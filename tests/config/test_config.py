@@ -65,14 +65,27 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_INGEST_CHUNK_TOKENS": "64",
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
-        "VERAZ_AUTH_SECRET_ENV": "",  # beside jwks it is refused
         "VERAZ_DATABASE_PREPARE": "off",
     }
-    load(environ={name: values.get(name, "1") for name in variables()})
+    beside_jwks = "VERAZ_AUTH_SECRET_ENV"  # refused there
+    load(environ={name: values.get(name, "1") for name in variables() if name != beside_jwks})
 
 
-def test_an_empty_variable_counts_as_unset() -> None:
-    assert load(environ={"VERAZ_TENANT": "", "VERAZ_SEARCH_POOL": ""}) == Config()
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+@pytest.mark.parametrize("name", [*variables(), "VERAZ_CONFIG"])
+def test_an_empty_variable_is_refused_by_name(name: str, text: str) -> None:
+    """A forgotten value must not fall back to a default: to the tenant `default`, or to the embedded server."""
+    assert refused(environ={name: text}).what == f"{name} is empty"
+
+
+@pytest.mark.parametrize("flag", ["tenant", "roles", "database.url"])
+def test_an_empty_flag_is_refused_by_name(flag: str) -> None:
+    assert refused(environ={}, flags={flag: ""}).what == f"--{flag.split('.')[0]} is empty"
+
+
+def test_a_blank_url_of_the_file_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, '[database]\nurl = " "')
+    assert "url is blank" in refused(tmp_path / "veraz.toml", {}).what
 
 
 def test_the_file_is_found_by_variable_and_in_the_working_directory(
@@ -128,7 +141,7 @@ def test_a_bad_value_names_its_variable_or_flag() -> None:
     assert refused(environ={"VERAZ_EMBEDDER_OPTIONS": "{"}).what.startswith(
         "VERAZ_EMBEDDER_OPTIONS: not valid JSON"
     )
-    assert refused(environ={}, flags={"tenant": " "}).what == "--tenant: tenant is blank"
+    assert refused(environ={}, flags={"tenant": " "}).what == "--tenant is empty"
     assert refused(environ={}, flags={"roles": ","}).what.startswith("--roles: roles must name")
 
 

@@ -200,6 +200,9 @@ async def test_anything_else_is_refused_before_a_transaction_opens(
 ) -> None:
     make, said = FORGED[forged]
     token = make(issuer)
+    await accepting.authenticate(
+        token=issuer.token()
+    )  # the first look at the schema takes a connection of its own
     with connections_taken(accepting, monkeypatch) as taken:
         with pytest.raises(AccessDenied, match=said) as refused:
             await accepting.authenticate(token=token)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,18 +77,62 @@ async def test_a_changed_date_embeds_nothing(
     assert len((await engine.show("leaflet")).revisions) == 2
 
 
-async def test_every_vector_is_the_vector_of_its_own_text(
-    engine: AsyncVeraz, embedder: HashingEmbedder
-) -> None:
+async def test_every_vector_is_the_vector_of_its_own_text(engine: AsyncVeraz) -> None:
     await put(engine, leaflet(), *(record(f"r{i}", f"Text number {i} about topic{i}.") for i in range(20)))
+    assert await own_vectors(engine) == 22
+
+
+async def own_vectors(engine: AsyncVeraz) -> int:
+    """How many chunks there are, of any revision. Each must have the vector and the content hash of its own text."""
     stored = await rows(
         engine,
-        "select concat_ws(E'\\n\\n', nullif(header, ''), display), vec::real[]"
-        " from veraz.chunk join veraz.embedding_1 using (tenant_id, chunk_id)",
+        "select concat_ws(E'\\n\\n', nullif(header, ''), display), content_hash, vec::real[]"
+        " from veraz.chunk left join veraz.embedding_1 using (tenant_id, chunk_id)",
     )
-    assert len(stored) == 22
-    for text, vector in stored:
-        np.testing.assert_allclose(vector, embedder.vector(text), atol=2e-3)
+    own = HashingEmbedder()
+    for text, content_hash, vector in stored:
+        assert content_hash == hashlib.sha256(text.encode()).digest()
+        np.testing.assert_allclose(vector, own.vector(text), atol=2e-3)
+    return len(stored)
+
+
+PARTS = 30
+
+
+@pytest.mark.parametrize("kind", ["file", "record"])
+async def test_texts_of_one_id_that_are_ingested_at_once_have_each_its_own_vectors(
+    database: str, tmp_path: Path, kind: str
+) -> None:
+    """The slower ones start over, and take vectors that a run has kept: they must be those of the text that is then stored."""
+    engines = [await databases.open_engine(database) for _ in range(8)]
+
+    async def ingest(number: int, engine: AsyncVeraz) -> None:
+        text = "\n\n".join(
+            f"## Part {part}\n\nEdition{number} says word{number * PARTS + part}." for part in range(PARTS)
+        )
+        if kind == "record":
+            await put(engine, record("plan.md", text, format="markdown"), clean=False)
+            return
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "plan.md").write_text(text)
+        report = await engine.ingest(folder, source="s", lang="en")
+        assert report.errors == ()
+
+    try:
+        await asyncio.gather(*(ingest(n, engine) for n, engine in enumerate(engines)))
+        assert await rows(engines[0], "select external_id from veraz.document") == [("plan.md",)]
+        (revisions,) = (await rows(engines[0], "select count(*) from veraz.revision"))[0]
+        assert await own_vectors(engines[0]) == revisions * PARTS
+        assert revisions == 8 or kind == "record"
+        current = await rows(
+            engines[0],
+            "select count(*), count(distinct substring(body from 'Edition[0-9]')) from veraz.chunk where is_current",
+        )
+        assert current == [(PARTS, 1)]
+    finally:
+        for engine in engines:
+            await engine.close()
 
 
 # H02

@@ -186,6 +186,8 @@ async def test_erasing_again_finds_nothing_left_and_an_unknown_id_is_no_erasure(
     again = await filled.erase("secret", source="s")
     assert again is not None
     assert (again.revisions, again.chunks) == (0, 0)
+    assert again.erased_before is not None
+    assert await filled.delete("secret", source="s", erase=True) is False
     assert await filled.erase("secret", source="elsewhere") is None
     with pytest.raises(ItemError, match="no such document"):
         await filled.restore("nothing", source="s")

@@ -108,6 +108,13 @@ def test_front_matter_is_read_and_is_no_text() -> None:
         ("a: 1\nnonsense", "line 3 is not `key: value`: 'nonsense'"),
         ("a: 1\na: 2", "line 3 repeats a key"),
         ("acl: []", "field acl"),
+        ("acl:", "field acl: no label in it"),
+        ("acl: null", "field acl: no label in it"),
+        ("acl: {a: b}", "field acl: a list of labels"),
+        ("access: hr", "field access: who may read"),
+        ("readable_until: 2020-01-01", "field readable_until: who may read"),
+        ("acl_rule: all", "field acl_rule: who may read"),
+        ("owner: [a]", "field owner: who may read"),
         ("valid_from: 2024-02-01\nvalid_to: 2024-01-01", "before valid_from"),
     ],
 )

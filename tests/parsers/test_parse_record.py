@@ -62,6 +62,15 @@ def test_the_format_chooses_the_parser() -> None:
         ({"text": "x", "date": True}, "field date"),
         ({"text": "x", "acl": "  "}, "field acl"),
         ({"text": "x", "acl": [1]}, "field acl"),
+        ({"text": "x", "acl": None}, "field acl: no label in it"),
+        ({"text": "x", "acl": "{a: b}"}, "field acl"),
+        ({"text": "x", "acl": {"a": "b"}}, "field acl: 'a' is unknown"),
+        ({"text": "x", "acl": "a", "ACL": "b"}, "field acl: stated twice"),
+        ({"text": "x", "access": "hr"}, "field access: who may read"),
+        ({"text": "x", "Access-Labels": ["hr"]}, "field Access-Labels: who may read"),
+        ({"text": "x", "aclRule": "all"}, "field aclRule: who may read"),
+        ({"text": "x", "readable_from": "soon"}, "field readable_from: who may read"),
+        ({"text": "x", "owner": ["ana"]}, "field owner: who may read"),
         ({"text": "x", "url": {"a": 1}}, "field url"),
         ({"text": "x", "n": float("inf")}, "field n: a number is not finite"),
     ],
@@ -84,3 +93,23 @@ def test_an_odd_language_is_left_open_and_said() -> None:
     doc = parse(text="x", lang="english")
     assert doc.lang is None
     assert "english" in doc.warnings[0]
+
+
+@pytest.mark.parametrize("name", ["acl", "ACL", "Acl", " acl"])
+def test_access_is_read_however_its_name_is_written(name: str) -> None:
+    doc = parse(text="x", **{name: "hr"})
+    assert (doc.access, doc.meta, doc.warnings) == (Access(("hr",)), {}, ())
+
+
+@pytest.mark.parametrize("name", ["labels", "permissions", "Visibility", "confidential", "owner"])
+def test_a_name_that_may_mean_access_and_does_not_give_it_is_said(name: str) -> None:
+    doc = parse(text="x", **{name: "hr"})
+    assert (doc.access, doc.meta) == (None, {name: "hr"})
+    assert doc.warnings == (f"field {name} does not restrict who may read: acl does",)
+    assert parse(text="x", acl="hr", **{name: "hr"}).warnings == ()
+
+
+@pytest.mark.parametrize("name", ["access_date", "accession", "accessed", "readability", "aclaraciones"])
+def test_names_that_only_look_alike_are_kept_in_silence(name: str) -> None:
+    doc = parse(text="x", **{name: "y"})
+    assert (doc.meta, doc.warnings) == ({name: "y"}, ())

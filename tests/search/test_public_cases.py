@@ -27,9 +27,25 @@ def place(result: SearchResult, heading: str) -> int | None:
 
 PLAIN = ("E-4021", "e-4021", "E4021", "e4021", "E 4021", "4021", '"E-4021"', "code E-4021 relay")
 SPELLINGS = (*PLAIN, "E‑4021", "E–4021", "(E-4021)", "E-4021?", "E-4021.")
+DASHES = (
+    "E--4021",
+    "e---4021",
+    "E - 4021",
+    "E – 4021",
+    "E −4021",
+    "E−4021",
+    "E—4021",
+    "E－4021",
+    "E -- 4021",
+    "--4021",
+    "-4021",
+    "−4021",
+    "+4021",
+    "4021-",
+)
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("spelling", [*SPELLINGS, *DASHES])
 async def test_h05_a_code_is_found_in_every_spelling(engine: AsyncVeraz, cases: Path, spelling: str) -> None:
     await load(engine, cases, "h_codes.md")
     found = await search(engine, spelling)
@@ -38,6 +54,32 @@ async def test_h05_a_code_is_found_in_every_spelling(engine: AsyncVeraz, cases: 
     assert other is None or other > 1
     hybrid = await search(engine, spelling, "hybrid")
     assert place(hybrid, "Fault E-4021") is not None, "nothing was excluded"
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("for 5--10 days", "5-10"),
+        ("for 5--10 days", "10"),
+        ("for 5 to 10 days", "5--10"),
+        ("for 5–10 days", "5--10"),
+        ("at 24V-", "24V"),
+        ("at 24V", "24V-"),
+        ("at -24V", "24V"),
+        ("at +24V", "-24V"),
+        ("kept at -20 °C", "20"),
+        ("kept at 20 °C", "−20"),
+        ("kept at +34.5", "34.5"),
+        ("on 2024--06--01", "2024-06-01"),
+    ],
+)
+async def test_dashes_before_a_number_are_no_sign_on_either_side(
+    engine: AsyncVeraz, tmp_path: Path, written: str, asked: str
+) -> None:
+    (tmp_path / "a.txt").write_text(f"A pump runs {written}.", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("A pump stands still.", encoding="utf-8")
+    await engine.ingest([str(tmp_path / "a.txt"), str(tmp_path / "b.txt")], source="s", lang="en")
+    assert [h.document.external_id for h in (await search(engine, asked)).hits] == ["a.txt"]
 
 
 async def test_h06_words_that_occur_nowhere_take_nothing_away(engine: AsyncVeraz, cases: Path) -> None:

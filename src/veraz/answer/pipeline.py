@@ -79,7 +79,11 @@ def assess(evidence: Evidence) -> Assessment:
     signals = _signals(evidence, picked)
     measured = {name: round(getattr(signals, name), 4) for name in sufficiency.NAMES}
     lacking = sufficiency.shortfall(
-        question, evidence.words, _chunks(evidence), same_language=_same_language(evidence)
+        question,
+        evidence.words,
+        _chunks(evidence),
+        _sentences(picked),
+        same_language=_same_language(evidence),
     )
     return Assessment(
         sufficiency.probability(signals, sufficiency.load_for(evidence.space)),
@@ -163,12 +167,16 @@ def _chunks(evidence: Evidence) -> list[str]:
     ]
 
 
+def _sentences(picked: Sequence[Candidate]) -> list[str]:
+    return [spelled(f"{c.context} {c.shown}", c.hit.document.lang) for c in picked]
+
+
 def _signals(evidence: Evidence, picked: Sequence[Candidate]) -> sufficiency.Signals:
     return sufficiency.signals(
         _asked(evidence),
         evidence.words,
         _chunks(evidence),
-        [spelled(f"{c.context} {c.shown}", c.hit.document.lang) for c in picked],
+        _sentences(picked),
         dense_pool=evidence.dense_pool,
         lexical_top=evidence.lexical_top[:10],
         semantic_top=evidence.semantic_top[:10],

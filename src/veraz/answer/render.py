@@ -48,29 +48,66 @@ def marked(text: str, citations: Sequence[int]) -> str:
 
 
 def changes(citations: Sequence[Citation], lang: str, today: date) -> tuple[str, ...]:
-    """What a reader must know of each cited document that is no longer what it was: replaced, changed since, or expired."""
+    """What a reader must know of each cited document that is not what it seems: replaced, changed since, expired, or only to hold
+    from a later day."""
     said, notes = _said(lang), dict[str, None]()
     for c in citations:
-        name = f"{c.title or c.external_id} ({c.source}/{c.external_id})"
-        if c.superseded_by:
-            successor = c.successor
-            end = (
-                f"{successor.title or successor.external_id} ({successor.external_id})"
-                if successor
-                else c.superseded_by
-            )
-            link = f" {successor.url}" if successor and successor.url else ""
-            notes[said["superseded"].format(document=name, successor=f"{end}{link}")] = None
-        elif not c.is_current:
-            since = f", {c.current_since.isoformat()}" if c.current_since else ""
-            notes[
-                said["changed"].format(
-                    document=name, cited=c.revision, current=f"{c.current_revision}{since}"
-                )
-            ] = None
-        elif c.valid_to is not None and c.valid_to < today:
-            notes[said["expired"].format(document=name, day=c.valid_to.isoformat())] = None
+        for note in (_not_yet(c, said, today), _changed(c, said, today)):
+            if note:
+                notes[note] = None
     return tuple(notes)
+
+
+def _not_yet(c: Citation, said: Mapping[str, str], today: date) -> str:
+    if c.holds_from is None or c.holds_from <= today:
+        return ""
+    note = said["not_yet"].format(document=_name(c), cited=c.revision, day=c.holds_from.isoformat())
+    if c.in_force is None:
+        return note
+    other = f"{c.in_force.title or c.in_force.external_id} ({c.source}/{c.in_force.external_id})"
+    return f"{note} {said['until_then'].format(document=other, revision=c.in_force.revision)}"
+
+
+def _changed(c: Citation, said: Mapping[str, str], today: date) -> str:
+    name = _name(c)
+    if c.superseded_by or c.superseded_since:
+        later = c.superseded_since is not None and c.superseded_since > today
+        known = c.superseded_since is not None and c.superseded_since.year > 1
+        day = c.superseded_since.isoformat() if c.superseded_since and known else ""
+        form = (
+            "superseded_later"
+            if later
+            else "superseded_since"
+            if day and not c.superseded_by
+            else "superseded"
+        )
+        return said[form].format(document=name, successor=_successor(c) or said["hidden"], day=day)
+    if not c.is_current:
+        held = c.in_force
+        if held is not None and (held.external_id, held.revision) == (c.external_id, c.revision):
+            day = c.current_since.isoformat() if c.current_since else ""
+            return said["changes_later"].format(
+                document=name, cited=c.revision, current=c.current_revision, day=day
+            )
+        since = f", {c.current_since.isoformat()}" if c.current_since else ""
+        current = (
+            held.revision if held and held.external_id == c.external_id else f"{c.current_revision}{since}"
+        )
+        return said["changed"].format(document=name, cited=c.revision, current=current)
+    if c.valid_to is not None and c.valid_to < today:
+        return said["expired"].format(document=name, day=c.valid_to.isoformat())
+    return ""
+
+
+def _name(c: Citation) -> str:
+    return f"{c.title or c.external_id} ({c.source}/{c.external_id})"
+
+
+def _successor(c: Citation) -> str:
+    if c.successor is None:
+        return c.superseded_by or ""
+    link = f" {c.successor.url}" if c.successor.url else ""
+    return f"{c.successor.title or c.successor.external_id} ({c.successor.external_id}){link}"
 
 
 def _attribution(side: ConflictSide, known: Mapping[int, Citation]) -> str:

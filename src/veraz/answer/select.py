@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veraz.answer.measures import names_unit
+from veraz.answer.named import about
 from veraz.answer.numerals import spelled
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
@@ -113,10 +115,12 @@ def shortlist(
     terms: Mapping[str, float] | None = None,
     lang: str = "",
 ) -> list[Candidate]:
-    """The candidates worth embedding: those that hold most of the question's terms in the best chunks, at
-    most 48."""
+    """The candidates worth embedding: of those that are about what the question names, the ones that hold most of its terms in
+    the best chunks, at most 48."""
     weighted = _terms(question, terms, lang)
-    pool = candidates(hits, texts, stems(question, lang))
+    pool = about(question, candidates(hits, texts, stems(question, lang)))
+    if names_unit(question):
+        pool = [c for c in pool if quantities(c.shown)]
     if len(pool) <= _EMBED_AT_MOST:
         return pool
     mix = Mix()
@@ -309,4 +313,7 @@ def citation(n: int, candidate: Candidate) -> Citation:
         current_since=document.current_since,
         valid_to=document.valid_to,
         successor=document.successor,
+        holds_from=document.holds_from,
+        superseded_since=document.superseded_since,
+        in_force=document.in_force,
     )

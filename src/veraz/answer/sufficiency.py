@@ -20,6 +20,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from veraz.answer.measures import implied
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.words import ASKING, Terms, identifiers, mentions, words
 from veraz.errors import ConfigError, UsageError
@@ -71,7 +72,7 @@ class Shortfall:
     """Why evidence cannot answer, whatever its probability. `missing` are words of the question as it was
     asked."""
 
-    kind: Literal["no_evidence", "missing_words", "missing_identifiers"]
+    kind: Literal["no_evidence", "missing_words", "missing_identifiers", "not_together"]
     missing: tuple[str, ...]
 
 
@@ -114,24 +115,53 @@ def probability(measured: Signals, coefficients: Coefficients) -> float:
 
 
 def shortfall(
-    question: str, terms: Mapping[str, float], chunks: Sequence[str], *, same_language: bool = True
+    question: str,
+    terms: Mapping[str, float],
+    chunks: Sequence[str],
+    sentences: Sequence[str] | None = None,
+    *,
+    same_language: bool = True,
 ) -> Shortfall | None:
     """The rules above the probability: None when they have nothing against an answer.
 
     A question's identifiers (E-9999) must occur in the evidence. Of the terms that carry most of the
     question's weight at least one must occur, give or take a misspelling. This second rule is skipped when
     the identifiers are there, and when no evidence is in the question's language (`same_language` false),
-    where words cannot match.
+    where words cannot match; nor is a measure missing that a sentence states by its unit. `sentences` are those that may
+    answer (None: all that the evidence says): what only others say is not said of what the question names by an identifier.
     """
+    sentences = chunks if sentences is None else sentences
     if not chunks:
         return Shortfall("no_evidence", ())
     names = identifiers(question)
     absent = tuple(name for name in names if not any(mentions(name, chunk) for chunk in chunks))
     if absent:
         return Shortfall("missing_identifiers", absent)
-    heavy = () if names or not same_language else heavy_terms(terms)
+    if not same_language:
+        return None
+    if names:
+        return _not_together(question, names, terms, chunks, sentences)
+    heavy = heavy_terms(terms)
     if heavy and not Terms(terms).found(chunks) & set(heavy) and not _misspelt(heavy, chunks):
+        if implied(heavy, Terms(_telling(terms)), sentences):
+            return None
         return Shortfall("missing_words", _as_asked(question, heavy))
+    return None
+
+
+def _not_together(
+    question: str,
+    names: Sequence[str],
+    terms: Mapping[str, float],
+    chunks: Sequence[str],
+    sentences: Sequence[str],
+) -> Shortfall | None:
+    """What the question asks about its identifiers must not be said of other ones alone (the relay of E-4021)."""
+    parts = {part for name in names for part in words(name)}
+    heavy = set(heavy_terms({term: weight for term, weight in terms.items() if term not in parts}))
+    elsewhere = Terms(terms).found(chunks) & heavy
+    if elsewhere and not Terms(terms).found(sentences) & heavy:
+        return Shortfall("not_together", (*names, *_as_asked(question, sorted(elsewhere))))
     return None
 
 
@@ -139,7 +169,7 @@ def heavy_terms(terms: Mapping[str, float]) -> tuple[str, ...]:
     """The fewest terms that together carry more than half of the weight, heaviest first (ties by name).
     Words that only ask ("often", "combien") do not count: a rare word is heavy even when it says nothing
     about the subject."""
-    telling = {term: weight for term, weight in terms.items() if not Terms({term: weight}).found(ASKING)}
+    telling = _telling(terms)
     total, carried, heavy = sum(telling.values()), 0.0, []
     for term, weight in sorted(telling.items(), key=lambda item: (-item[1], item[0])):
         if carried > total * _HEAVY_SHARE:
@@ -147,6 +177,10 @@ def heavy_terms(terms: Mapping[str, float]) -> tuple[str, ...]:
         heavy.append(term)
         carried += weight
     return tuple(heavy)
+
+
+def _telling(terms: Mapping[str, float]) -> dict[str, float]:
+    return {term: weight for term, weight in terms.items() if not Terms({term: weight}).found(ASKING)}
 
 
 def fit(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 
 from veraz.cli.options import WORDS, verb
@@ -34,7 +36,8 @@ def command(state: State, external_id: str, source: str, erase: bool, rewrite: b
     """Remove a document: it is gone from the next query on.
 
     veraz restore brings it back until the retention policy purges it. With --erase its identity stays and nothing else, and
-    an ingest of the same id is refused. What it superseded stays superseded. Exit code 4 when the source holds no such document.
+    an ingest of the same id is refused. What it superseded stays superseded. Exit code 4 when the source holds no such document,
+    or holds it no more; a second --erase does what an interrupted one left undone, and says when the text went.
     """
     if rewrite and not erase:
         raise UsageError("--rewrite without --erase", fix="add --erase, or leave it out")
@@ -54,9 +57,12 @@ def _erase(state: State, external_id: str, source: str, *, rewrite: bool) -> Non
     erased = with_engine(state, lambda engine: engine.erase(external_id, source=source, rewrite=rewrite))
     if state.json:
         place = {"external_id": external_id, "source": source}
-        emit(state, {**place, "deleted": erased is not None, **(plain(erased) if erased else {})})
+        deleted = erased is not None and erased.erased_before is None
+        emit(state, {**place, "deleted": deleted, **(plain(erased) if erased else {})})
     if erased is None:
         raise _unknown(external_id, source)
+    if erased.erased_before is not None:
+        raise _erased_before(erased, erased.erased_before)
     if not state.json:
         _tell(erased, rewritten=rewrite)
 
@@ -72,6 +78,20 @@ def _tell(erased: Erasure, *, rewritten: bool) -> None:
     if not rewritten:
         kept.insert(0, "freed pages (see --rewrite)")
     out.print(text(f"may keep bytes of it until overwritten: {', '.join(kept)}", "dim"))
+
+
+def _erased_before(erased: Erasure, when: datetime) -> ItemError:
+    left = (
+        f"still on the server's disk: {erased.remains}"
+        if erased.remains
+        else "the tables were vacuumed once more"
+    )
+    return ItemError(
+        f"source {erased.source!r} holds it no more: already erased on {when:%Y-%m-%d}",
+        external_id=erased.external_id,
+        stage="delete",
+        fix=f"{left}; veraz restore lets its id be ingested again",
+    )
 
 
 def _unknown(external_id: str, source: str) -> ItemError:

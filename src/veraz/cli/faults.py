@@ -83,7 +83,17 @@ def as_text(fault: Fault) -> str:
 def _usage(error: click.ClickException) -> Fault:
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = context.command_path if context else "veraz"
-    return Fault(error.format_message(), command, f"see {command} --help", 2)
+    return Fault(error.format_message(), command, _usage_fix(error, context, command), 2)
+
+
+def _usage_fix(error: click.ClickException, context: click.Context | None, command: str) -> str:
+    """Where the command takes free text, a question such as `-the` was perhaps not meant as an option."""
+    text = context is not None and any(isinstance(p, click.Argument) for p in context.command.params)
+    if not text or not isinstance(error, click.NoSuchOption | click.BadOptionUsage):
+        return f"see {command} --help"
+    if error.option_name.startswith("--") and " " not in error.option_name:  # a misspelt option
+        return f"see {command} --help"
+    return f"see {command} --help; text that begins with a hyphen comes last, after --: {command} [OPTIONS] -- '-…'"
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -125,3 +125,7 @@ def main() -> NoReturn:
             stream.reconfigure(errors="replace")
     interrupt.install()
     app.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,9 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
 
 
 GLOBAL_TITLE = "Global options, before or after the verb"
+QUESTION = "question"
+"""The one text that may be blank: it finds nothing, which is a normal outcome."""
+BLANK = "it is empty; give a value (an unset variable of the shell?), or leave it out"
 
 
 def takes_debug(arguments: Sequence[str]) -> bool:
@@ -67,6 +70,24 @@ class _Documented(click.Command):
         super().__init__(*args, **attributes)
         self.example = example
         self.params = [*self.params, *GLOBAL_OPTIONS]
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            self._refuse_blank(context, args)
+            return super().parse_args(context, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or context  # the parser does not always say which command it read
+            raise
+
+    def _refuse_blank(self, context: click.Context, args: list[str]) -> None:
+        """`--tenant "$UNSET"` must not act in the default tenant, nor `ingest "$UNSET"` read the working directory. Read before
+        conversion: the path of an empty text is the working directory, and a callback would not see the difference."""
+        given, _, _ = self.make_parser(context).parse_args(list(args))
+        for parameter in self.get_params(context):
+            value = given.get(parameter.name or "")
+            texts = value if isinstance(value, list | tuple) else (value,)
+            if parameter.name != QUESTION and any(isinstance(t, str) and not t.strip() for t in texts):
+                raise click.BadParameter(BLANK, context, parameter)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(context) if isinstance(p, click.Option)]

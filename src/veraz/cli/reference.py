@@ -62,9 +62,9 @@ CONFIGURATION = """\
 # Configuration
 
 A key is set in `veraz.toml` (`--config FILE`, else `$VERAZ_CONFIG`, else `veraz.toml` in the working directory), by its
-environment variable over that, or by a flag over both. Unknown keys and variables are errors. An empty variable counts as
-unset. `VERAZ_EMBEDDER_OPTIONS` and `VERAZ_AUTH_ROLES` take a JSON object; lists take `a,b`. `VERAZ_RUNTIME_URL` is short for
-`VERAZ_DATABASE_RUNTIME_URL`; `VERAZ_DEBUG=1` shows tracebacks.
+environment variable over that, or by a flag over both. Unknown keys and variables are errors, and so are empty variables and
+flags: a value that somebody forgot must not fall back to a default. `VERAZ_EMBEDDER_OPTIONS` and `VERAZ_AUTH_ROLES` take a
+JSON object; lists take `a,b`. `VERAZ_RUNTIME_URL` is short for `VERAZ_DATABASE_RUNTIME_URL`; `VERAZ_DEBUG=1` shows tracebacks.
 """
 
 

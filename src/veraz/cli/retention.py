@@ -20,11 +20,12 @@ from veraz.nouns.lifecycle import Purged, Retention
 if TYPE_CHECKING:
     from veraz.engine import AsyncVeraz
 
-    Limit = click.ParamType[int]
+    Limit = click.ParamType[int | str]
 else:
     Limit = click.ParamType
 
-FOR_EVER = -1
+FOR_EVER = "for-ever"
+"""A word, not a number: any number that stood for it could be typed by mistake."""
 
 
 class Keep(Limit):
@@ -32,11 +33,13 @@ class Keep(Limit):
 
     name = "limit"
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        if value == "for-ever":
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> int | str:
+        if value == FOR_EVER:
             return FOR_EVER
-        if not str(value).lstrip("-").isdecimal() or int(value) < FOR_EVER:
-            self.fail(f"{value!r} is no number; write one, or for-ever", parameter, context)
+        if not str(value).isdecimal():
+            self.fail(f"{value!r} is no number from 0 on; write one, or {FOR_EVER}", parameter, context)
         return int(value)
 
 
@@ -70,7 +73,7 @@ def show(state: State) -> None:
 )
 @click.option("--trace-days", type=Keep(), metavar="N", help="Days after which a trace goes.")
 @click.pass_obj
-def set_policy(state: State, /, **limits: int | None) -> None:
+def set_policy(state: State, /, **limits: Any) -> None:
     """Change the policy of the tenant; what no option names stays, and for-ever takes a limit away.
 
     A revision goes only when it is past both limits of the history that are set. Nothing is removed before veraz retention run.

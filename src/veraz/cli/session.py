@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,8 +29,15 @@ def configuration(state: State) -> Config:
 def with_engine(state: State, work: Work[Result], *, bars: Bars | None = None) -> Result:
     """Runs `work` on an open engine. `bars` is the display to share, so that two bars do not fight over one line."""
     config = configuration(state)
+    if not state.debug:
+        _silence_the_driver()
     with bars or open_bars() as shown:
         return asyncio.run(_run(config, work, shown))
+
+
+def _silence_the_driver() -> None:
+    """The pool warns of each connection that it could not make. The command says once what is wrong, and what to do."""
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 async def _run(config: Config, work: Work[Result], bars: Bars) -> Result:

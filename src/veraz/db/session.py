@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TypeVar
@@ -17,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from veraz.db.capabilities import Capabilities, read_capabilities, require
 from veraz.db.statements import statement
-from veraz.errors import AccessDenied, DatabaseError
+from veraz.errors import AccessDenied, ConfigError, DatabaseError
 from veraz.nouns.corpus import Identity
 
 RUNTIME_ROLE = "veraz_app"
@@ -32,6 +33,8 @@ Prepare = Literal["auto", "on", "off"]
 """Whether statements are prepared on the server: auto asks each connection whether a pooler stands in between."""
 Begin = Callable[[AsyncExitStack, Connection], Awaitable[None]]
 Result = TypeVar("Result")
+EMBEDDED_PATIENCE = 2.0
+"""Seconds to wait for a free connection before asking whether the embedded server is still there."""
 ATTEMPTS = 10
 """How often a transaction is run that the server gave up in favour of another one."""
 
@@ -39,18 +42,25 @@ ATTEMPTS = 10
 class Database:
     """A pool of connections to one database. Open with `Database.open(url)`, close with `close()`."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], capabilities: Capabilities, url: str) -> None:
+    def __init__(
+        self, pool: AsyncConnectionPool[Connection], capabilities: Capabilities, url: str, *, embedded: bool
+    ) -> None:
         self._pool = pool
         self.capabilities = capabilities
         self.url = url
+        self._embedded = embedded
         self.collisions = 0
         """Transactions that the server gave up for another one's sake, and that were run again."""
         self._search_path = ", ".join([*_quoted(["veraz", *capabilities.extension_schemas]), "pg_temp"])
 
     @classmethod
-    async def open(cls, url: str, *, max_size: int = 4, prepare: Prepare = "auto") -> Database:
-        """Connects and reads the capabilities. Raises DatabaseError when the server cannot be reached or cannot serve."""
-        await _probe(url)
+    async def open(
+        cls, url: str, *, max_size: int = 4, prepare: Prepare = "auto", embedded: bool = False
+    ) -> Database:
+        """Connects and reads the capabilities. Raises ConfigError for what is no connection string, DatabaseError when the server
+        cannot be reached or cannot serve."""
+        check_url(url)
+        await _probe(url, embedded=embedded)
         pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
             min_size=1,
@@ -69,9 +79,9 @@ class Database:
         except BaseException as error:
             await pool.close()
             if isinstance(error, (PoolTimeout, psycopg.Error)):
-                raise unreachable(url, error) from error
+                raise unreachable(url, error, embedded=embedded) from error
             raise
-        return cls(pool, capabilities, url)
+        return cls(pool, capabilities, url, embedded=embedded)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -172,11 +182,11 @@ class Database:
             async with stack:
                 yield connection
         except PoolTimeout as error:
-            raise unreachable(self.url, error) from error
+            raise unreachable(self.url, error, embedded=self._embedded) from error
         except (psycopg.OperationalError, psycopg.InternalError) as error:
             if not _is_lost(error):
                 raise
-            raise lost(self.url, error) from error
+            raise lost(self.url, error, embedded=self._embedded) from error
 
     async def _act(self, connection: Connection, acting: dict[str, str]) -> None:
         try:
@@ -200,7 +210,7 @@ class Database:
 
     async def _begun(self, begin: Begin) -> tuple[AsyncExitStack, Connection]:
         async with AsyncExitStack() as stack:
-            connection = await stack.enter_async_context(self._pool.connection())
+            connection = await self._taken(stack)
             try:
                 await begin(stack, connection)
             except psycopg.Error as error:
@@ -209,6 +219,16 @@ class Database:
                     raise _NotBegun(str(error)) from error
                 raise
             return stack.pop_all(), connection
+
+    async def _taken(self, stack: AsyncExitStack) -> Connection:
+        """A connection of the pool, which goes on trying for 30 s: another server may be restarting. An embedded one that is gone
+        stays so until a command starts it, so that is found out early."""
+        if self._embedded:
+            try:
+                return await stack.enter_async_context(self._pool.connection(timeout=EMBEDDED_PATIENCE))
+            except PoolTimeout:
+                await _probe(self.url, embedded=True)
+        return await stack.enter_async_context(self._pool.connection())
 
 
 def require_writer(identity: Identity) -> None:
@@ -259,12 +279,14 @@ _preparing: dict[Prepare, Callable[[Connection], Awaitable[None]] | None] = {
 NO_CONNECTION_STRING = "(not a connection string)"
 
 
-async def _probe(url: str) -> None:
+async def _probe(url: str, *, embedded: bool) -> None:
     """One plain connection first: its error is exact, where the pool would only say that it timed out."""
     try:
         connection = await AsyncConnection.connect(url, connect_timeout=10)
     except (psycopg.Error, ValueError) as error:
-        raise unreachable(url, error) from error
+        if _WRONG_VALUE.search(str(error)):
+            raise _unreadable(_reason(error)) from error
+        raise unreachable(url, error, embedded=embedded) from error
     await connection.close()
 
 
@@ -295,31 +317,63 @@ def login_url(url: str, user: str, password: str) -> str:
     return f"postgresql://{quote(user)}:{quote(password, safe='')}@{place}/{quote(name, safe='')}{query}"
 
 
-def unreachable(url: str, error: Exception) -> DatabaseError:
-    if redact(url) == NO_CONNECTION_STRING:  # libpq's message repeats it, password and all
-        return DatabaseError(
-            "the database's URL cannot be read",
-            fix="check --database or VERAZ_DATABASE_URL: it reads postgresql://user:password@host:5432/name",
-        )
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+_WRONG_VALUE = re.compile(r"invalid \w+ value: |definition of service .* not found")
+"""How libpq words a parameter that it could not use, after it read the string."""
+
+
+def check_url(url: str) -> None:
+    """Raises ConfigError for what is no connection string. Of libpq's message nothing is told: it repeats the string, password
+    and all."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise _unreadable("it is no connection string") from error
+    for port in str(parts.get("port", "")).split(","):
+        if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
+            raise _unreadable("its port is no number from 1 to 65535")
+
+
+def _unreadable(reason: str) -> ConfigError:
+    return ConfigError(
+        f"the database's URL cannot be used: {reason}",
+        fix="check --database, VERAZ_DATABASE_URL or VERAZ_RUNTIME_URL: it reads postgresql://user:password@host:5432/name",
+    )
+
+
+def unreachable(url: str, error: Exception, *, embedded: bool) -> DatabaseError:
+    if embedded:
+        return _embedded_gone(error)
     return DatabaseError(
-        f"cannot reach PostgreSQL at {redact(url)}: {reason}",
+        f"cannot reach PostgreSQL at {redact(url)}: {_reason(error)}",
         fix="check --database or VERAZ_DATABASE_URL, or leave it out to use the embedded server",
     )
 
 
-def lost(url: str, error: Exception) -> DatabaseError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def lost(url: str, error: Exception, *, embedded: bool) -> DatabaseError:
     full = isinstance(error, psycopg.errors.DiskFull)
+    if embedded and not full:
+        return _embedded_gone(error)
     first = "free space on the server's disk" if full else "see `veraz status` and `veraz server logs`"
     return DatabaseError(
-        f"PostgreSQL at {redact(url)} stopped the work: {reason}",
+        f"PostgreSQL at {redact(url)} stopped the work: {_reason(error)}",
         fix=f"{first}, then run the command again: what was committed is kept",
     )
 
 
+def _embedded_gone(error: Exception) -> DatabaseError:
+    return DatabaseError(
+        f"the embedded server stopped the work: {_reason(error)}",
+        fix="run the command again: the server starts by itself, and what was committed is kept; "
+        "`veraz server logs` may say why it ended",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def not_permitted(url: str, role: str, error: Exception) -> DatabaseError:
-    reason = str(error).strip().splitlines()[0]
+    reason = _reason(error)
     if role == OPS_ROLE:
         return DatabaseError(
             f"this is the administrator's work, and the login of {redact(url)} may not do it: {reason}",

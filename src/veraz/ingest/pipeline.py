@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -650,6 +650,8 @@ class Ingest:
             await self._start_over(prepared)
             return
         self._count_links(links)
+        ahead = plan.not_yet(prepared.document, datetime.now(UTC).date())
+        self.tally.warnings += [f"{prepared.item.path}: {warning}" for warning in ahead]
         self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)

@@ -52,6 +52,14 @@ class Overrides:
         return replace(self, **kept)
 
 
+def not_yet(document: ParsedDocument, today: date) -> tuple[str, ...]:
+    """A warning for a document that is current from now on though it says that it holds from a later day."""
+    begins = stated_from(document)
+    if begins is None or begins <= today:
+        return ()
+    return (f"holds from {begins.isoformat()}, and is the current revision from now on; answers say so",)
+
+
 def check_source(settings: SourceSettings) -> None:
     """Raises UsageError for a slug, an authority or a text that the database would refuse."""
     require_storable("source", settings.name, settings.license, settings.jurisdiction, settings.base_url)

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from veraz.nouns.evidence import Outcome, Successor
+from veraz.nouns.evidence import InForce, Outcome, Successor
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class Citation:
     current_since: date | None = None
     valid_to: date | None = None
     successor: Successor | None = None
+    holds_from: date | None = None
+    superseded_since: date | None = None
+    in_force: InForce | None = None
 
 
 @dataclass(frozen=True, slots=True)

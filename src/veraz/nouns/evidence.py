@@ -34,6 +34,16 @@ class Successor:
 
 
 @dataclass(frozen=True, slots=True)
+class InForce:
+    """A revision that holds today: what counts until the day from which a later one holds."""
+
+    external_id: str
+    revision: int
+    title: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentRef:
     external_id: str
     source: str
@@ -57,6 +67,15 @@ class DocumentRef:
     current_revision: int | None = None  # number of the document's current revision, which may be another one
     current_since: date | None = None  # the day from which that one holds, as upstream states it
     successor: Successor | None = None
+    holds_from: date | None = (
+        None  # the day from which this revision holds, as upstream states it; it may be still to come
+    )
+    superseded_since: date | None = (
+        None  # from this day something replaces the document, whether or not the reader may see what
+    )
+    in_force: InForce | None = (
+        None  # what holds today, where the document's latest revision only holds from a later day
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What an erasure removed. `remains` says why dead rows still hold the text on the server's disk; None where they do not."""
+    """What an erasure removed. `remains` says why dead rows still hold the text on the server's disk; None where they do not.
+    `erased_before`: when an earlier erasure had removed the text; None where this one did."""
 
     external_id: str
     source: str
@@ -45,6 +46,7 @@ class Erasure:
     chunks: int
     traces: int
     remains: str | None
+    erased_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

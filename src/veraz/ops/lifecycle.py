@@ -171,7 +171,7 @@ async def erase(connection: Connection, source: str, external_id: str) -> tuple[
     assert row is not None
     named = {"source": source, "external_id": external_id}
     traces = (await connection.execute(statement("ops", "erase_traces"), named)).rowcount
-    return Erasure(external_id, source, row[0], row[1], traces, None), str(row[2])
+    return Erasure(external_id, source, row[0], row[1], traces, None, found.erased_at), str(row[2])
 
 
 async def older_readers(connection: Connection, transaction: str, *, everywhere: bool) -> int:

@@ -48,6 +48,11 @@ async def dead_rows(connection: Connection) -> tuple[DeadRows, ...]:
     return tuple(DeadRows(*row) for row in rows)
 
 
+async def source_slugs(connection: Connection) -> tuple[str, ...]:
+    rows = await (await connection.execute(statement("ops", "source_slugs"))).fetchall()
+    return tuple(row[0] for row in rows)
+
+
 async def readable_documents(
     connection: Connection, external_ids: Sequence[str], source: str | None
 ) -> frozenset[str]:

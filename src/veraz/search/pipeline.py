@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,6 +21,7 @@ from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
 from veraz.nouns.question import Filters
 from veraz.providers.ports import Embedder
 from veraz.search import store
+from veraz.search.ahead import is_ahead
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 
 __all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
@@ -106,7 +107,7 @@ async def run_search(
             candidates = _asked(arms)
             fused = fuse(candidates, settings)
         with timer.stage("read"):
-            found = await _distinct(connection, fused, request.k)
+            found = await _with_in_force(connection, await _distinct(connection, fused, request.k))
             terms = await _terms(connection, request, question)
             unknown = await store.unknown_sources(connection, request.filters)
     notes += _remarks(request, question, arms, unknown)
@@ -234,6 +235,21 @@ async def _distinct(connection: Connection, fused: Sequence[Fused], k: int) -> l
         if len(groups) >= k:
             break
     return [(entry, _with_owners(same)) for entry, same in list(groups.values())[:k]]
+
+
+async def _with_in_force(
+    connection: Connection, found: Sequence[tuple[Fused, Hit]]
+) -> list[tuple[Fused, Hit]]:
+    """Names what holds today, where a hit or its document's latest revision only holds from a later day."""
+    today = datetime.now(UTC).date()
+    ahead = {h.document.document_id for _, h in found if is_ahead(h.document, today)} - {None}
+    if not ahead:
+        return list(found)
+    held = await store.in_force(connection, [key for key in ahead if key], today)
+    return [
+        (entry, replace(h, document=replace(h.document, in_force=held.get(h.document.document_id))))
+        for entry, h in found
+    ]
 
 
 def _with_owners(same: Sequence[Hit]) -> Hit:

@@ -15,7 +15,7 @@ from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.nouns.corpus import Span, Vectors
-from veraz.nouns.evidence import DocumentRef, Hit, Successor
+from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
 
@@ -269,6 +269,8 @@ class HydratedRow:
     successor_title: str | None
     successor_url: str | None
     successor_revised_at: date | None
+    holds_from: date | None
+    superseded_since: date | None
 
 
 async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUID, Hit]:
@@ -276,6 +278,15 @@ async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUI
     wanted = {"chunk_ids": list(chunk_ids)}
     rows = await rows_of(connection, HydratedRow, statement("search", "hydrate"), wanted)
     return {row.chunk_id: _hit(row) for row in rows}
+
+
+async def in_force(
+    connection: Connection, document_ids: Sequence[UUID], today: date
+) -> dict[UUID | None, InForce]:
+    """What holds today, by the document whose latest revision only holds from a later day."""
+    parameters = {"document_ids": list(document_ids), "today": today}
+    cursor = await connection.execute(statement("search", "in_force"), parameters)
+    return {row[0]: InForce(*row[1:]) for row in await cursor.fetchall()}
 
 
 def _hit(row: HydratedRow) -> Hit:
@@ -297,7 +308,7 @@ def _hit(row: HydratedRow) -> Hit:
 
 
 def _reference(row: HydratedRow) -> DocumentRef:
-    same = (name for name in DocumentRef.__dataclass_fields__ if name != "successor")
+    same = (name for name in DocumentRef.__dataclass_fields__ if name not in ("successor", "in_force"))
     return DocumentRef(**{name: getattr(row, name) for name in same}, successor=_successor(row))
 
 

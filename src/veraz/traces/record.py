@@ -37,7 +37,7 @@ def search_record(result: SearchResult) -> dict[str, Any]:
     return {**{name: getattr(result, name) for name in kept}, "hits": hits}
 
 
-_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path", "successor"}
+_TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path", "successor", "in_force"}
 
 
 def answer_record(answer: Answer) -> dict[str, Any]:

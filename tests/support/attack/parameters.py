@@ -98,6 +98,7 @@ def _of_a_search() -> Mapping[str, Any]:
         "analyser": "en",
         "vector": json.dumps(hashed("hash", WORD).tolist()),
         "as_of": date(2024, 6, 1),
+        "today": datetime.now(UTC).date(),
         "pool": 1000,
         "budget": 1_000_000,
         "rescored": 1000,

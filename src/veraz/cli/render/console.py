@@ -186,15 +186,41 @@ def plain_table(*columns: str, right: Iterable[str] = ()) -> Table:
 
 
 def standing(cited: Citation | DocumentRef, *, current: str = "") -> Text | None:
-    """What a reader must know before relying on it: replaced and by what, no longer the current revision, or expired."""
-    if cited.superseded_by:
-        end = cited.successor
-        link = f", see {one_line(end.title)} {end.url or f'({end.external_id})'}" if end else ""
-        return text(f"superseded by {cited.superseded_by}{link}", "bold red")
-    if not cited.is_current:
-        return text(
-            f"revision {cited.revision}, no longer current: revision {cited.current_revision} is", "bold red"
-        )
-    if cited.valid_to is not None and cited.valid_to < datetime.now(UTC).date():
-        return text(f"valid until {cited.valid_to.isoformat()}", "bold red")
+    """What a reader must know before relying on it: replaced and by what, no longer the current revision, expired, or only to
+    hold from a later day."""
+    today = datetime.now(UTC).date()
+    said = [_not_yet(cited, today), _replaced(cited) or _outdated(cited, today)]
+    if any(said):
+        return text("; ".join(filter(None, said)), "bold red")
     return text(current, "green") if current else None
+
+
+def _not_yet(cited: Citation | DocumentRef, today: date) -> str:
+    if cited.holds_from is None or cited.holds_from <= today:
+        return ""
+    held = cited.in_force
+    which = f" of {held.external_id}" if held and held.external_id != cited.external_id else ""
+    until = f", until then revision {held.revision}{which}" if held else ""
+    return f"holds from {cited.holds_from.isoformat()}{until}"
+
+
+def _replaced(cited: Citation | DocumentRef) -> str:
+    since = cited.superseded_since
+    if cited.superseded_by is None and since is None:
+        return ""
+    by = cited.superseded_by or "a document that was deleted or that you may not read"
+    day = f" from {since.isoformat()}" if since and since.year > 1 else ""
+    end = cited.successor
+    link = f", see {one_line(end.title)} {end.url or f'({end.external_id})'}" if end else ""
+    return f"superseded by {by}{day}{link}"
+
+
+def _outdated(cited: Citation | DocumentRef, today: date) -> str:
+    if not cited.is_current:
+        held = cited.in_force
+        if held and (held.external_id, held.revision) == (cited.external_id, cited.revision):
+            return f"revision {cited.revision} holds until revision {cited.current_revision} follows on {cited.current_since}"
+        return f"revision {cited.revision}, no longer current: revision {cited.current_revision} is"
+    if cited.valid_to is not None and cited.valid_to < today:
+        return f"valid until {cited.valid_to.isoformat()}"
+    return ""

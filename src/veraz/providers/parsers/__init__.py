@@ -52,10 +52,10 @@ def stated_access(item: RawItem) -> Access | None:
     """Who may read a record, read as its parser reads them; None where it states none. Files state theirs in the bytes.
 
     Raises ItemError (stage "parse") for labels that cannot be read."""
-    from veraz.providers.parsers.fields import read_fields
+    from veraz.providers.parsers.fields import read_access
     from veraz.providers.parsers.file import located
 
     try:
-        return read_fields({"acl": (item.record or {}).get("acl")})[0].get("access")
+        return read_access(item.record or {})
     except ItemError as error:
         raise located(error, item) from None

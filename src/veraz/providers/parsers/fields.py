@@ -60,17 +60,21 @@ class Stated(TypedDict, total=False):
 
 
 def read_fields(fields: Mapping[str, Any]) -> tuple[Stated, tuple[str, ...]]:
-    """What `fields` state, with everything unknown under `meta`, and warnings. Null fields count as absent.
+    """What `fields` state, with everything unknown under `meta`, and warnings. Null fields count as absent, but for `acl`,
+    which must say something wherever it is written.
 
     Raises ItemError (stage "parse", without path: the caller adds where) naming the field and the form
     it must have.
     """
-    stated: Stated = {}
+    access = read_access(fields)
+    stated: Stated = {} if access is None else {"access": access}
     meta: dict[str, Any] = {}
-    warnings: list[str] = []
+    warnings = _said_in_vain(fields) if access is None else []
     for key, value in fields.items():
+        if states_access(key):
+            continue
         if value is None:
-            if key not in _DATES and key not in _TEXTS and key not in ("lang", "acl"):
+            if key not in _DATES and key not in _TEXTS and key != "lang":
                 meta[_clean(key)] = None
         elif key in _DATES:
             _put_date(stated, key, value)
@@ -80,8 +84,6 @@ def read_fields(fields: Mapping[str, Any]) -> tuple[Stated, tuple[str, ...]]:
             stated["lang"] = language_code(value)
             if stated["lang"] is None and str(value).strip():
                 warnings.append(f"lang {value!r} is not an ISO 639 code: ignored")
-        elif key == "acl":
-            stated["access"] = _access(value)
         else:
             meta[_clean(key)] = _json(key, value)
     stated["meta"] = meta
@@ -127,6 +129,55 @@ def _text(key: str, value: object) -> str | None:
     return _clean(str(value)).strip() or None
 
 
+_NOT_SO = re.compile(
+    r"acl(?:s|rules?|labels?|owners?|any|all|from|until|list|groups?|roles?|users?)"
+    r"|access(?:labels?|rules?|lists?|controls?|controllists?|groups?|roles?)?"
+    r"|readable(?:from|until|by|to)|readers?|allowed(?:readers?|roles?|groups?|users?)"
+)
+"""Names, folded by `_folded`, that can only mean who may read, and are not the one that is read."""
+_IN_VAIN = re.compile(
+    r"labels|permissions?|visibility|confidential(?:ity)?|private|restricted|roles|groups|securitylabels?|owner"
+)
+"""Names that may mean who may read, and may mean something else."""
+
+
+def states_access(key: str) -> bool:
+    """Whether a field says who may read: `acl`, however it is written (ACL, Acl)."""
+    return _folded(key) == "acl"
+
+
+def _folded(key: str) -> str:
+    return re.sub(r"[\W_]+", "", str(key).casefold())
+
+
+def read_access(fields: Mapping[str, Any]) -> Access | None:
+    """Who may read, None where nothing says so. Refuses what is meant to restrict and would not: ignored, it would make
+    the document public."""
+    for key, value in fields.items():
+        misnamed = _NOT_SO.fullmatch(_folded(key)) or (
+            _folded(key) == "owner" and isinstance(value, list | tuple | Mapping)
+        )
+        if misnamed and value is not None:
+            raise ItemError(
+                f"field {_clean(key)[:40]}: who may read is stated by acl alone",
+                stage="parse",
+                fix='write acl with labels; a rule, an owner or a window go inside a record\'s acl: {"all": [...], "until": "…"}'
+                " or to --acl-rule, --owner, --readable-from and --readable-until; or rename the field",
+            )
+    named = [key for key in fields if states_access(key)]
+    if len(named) > 1:
+        raise ItemError("field acl: stated twice", stage="parse", fix=f"keep one of {', '.join(named)}")
+    return _access(fields[named[0]]) if named else None
+
+
+def _said_in_vain(fields: Mapping[str, Any]) -> list[str]:
+    return [
+        f"field {_clean(key)[:40]} does not restrict who may read: acl does"
+        for key, value in fields.items()
+        if _IN_VAIN.fullmatch(_folded(key)) and value not in (None, False, "", [])
+    ]
+
+
 _WINDOW = {"from": "readable_from", "until": "readable_until"}
 
 
@@ -134,7 +185,7 @@ def _access(value: object) -> Access:
     """`acl` is a list of labels of which one is enough, or says more: {"all": [...]}, {"any": [...]}, {"owner": "..."}, with
     "from" and "until"."""
     if not isinstance(value, Mapping):
-        return Access(_labels(value))
+        return Access(_labels(None if isinstance(value, str) and value.strip() in ("null", "~") else value))
     unknown = sorted(set(map(str, value)) - {"any", "all", "owner", *_WINDOW})
     if unknown or ("any" in value and "all" in value):
         reason = f"{unknown[0]!r} is unknown" if unknown else '"any" and "all" exclude each other'
@@ -179,7 +230,9 @@ def _moment(key: str, value: object) -> datetime:
 
 
 def _labels(value: object) -> tuple[str, ...]:
-    parts = value.strip("[] ").split(",") if isinstance(value, str) else value
+    parts = value.strip("[] ").split(",") if isinstance(value, str) and value.strip()[:1] != "{" else value
+    if parts is None:
+        parts = []
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise ItemError(
             "field acl: a list of labels is expected",

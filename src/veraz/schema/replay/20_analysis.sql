@@ -1,24 +1,27 @@
 -- Analysis: one function for documents and questions alike.
 
 -- Text as the parser should see it. Joined words come apart (the parser would keep "and/or" and "end.Next" as one file or
--- host name, and count a hyphenated word three times), a hyphen before a digit is no sign, superscripts stay distinct from digits, invisible characters vanish.
+-- host name, and count a hyphenated word three times), hyphens and a plus before a digit are no sign ("5--10", "E--4021", "-20"), superscripts stay
+-- distinct from digits, invisible characters vanish.
 create or replace function veraz.searchable(body text) returns text
 language plpgsql immutable parallel safe strict as $$
 begin
     if octet_length(body) <> length(body) then
         body := normalize(body, nfc);
         body := regexp_replace(body, '[\u00ad\u200b\u200c\u200d\u2060\ufeff]', '', 'g');
-        body := translate(body, '’‘ʼ‐‑‒–—−', '''''''------');
+        body := translate(body, '’‘ʼ‐‑‒–—―−﹣－', '''''''---------');
         body := regexp_replace(body, '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
         body := translate(body, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉', '01234567890123456789');
         body := regexp_replace(body, '([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af])', ' \1 ', 'g');
     end if;
     body := regexp_replace(body, '([[:alpha:]])[.]([[:alpha:]])', '\1. \2', 'g');
-    return regexp_replace(translate(body, '/\<>&_', '      '), '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
+    body := regexp_replace(translate(body, '/\<>&_', '      '), '[-+]+(?=[0-9])', ' ', 'g');
+    return regexp_replace(body, '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
 end $$;
 
--- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021, 120/80, 10^5, 2,5 = 2.5,
--- 1.000 = 1,000 = 1 000 = 1'000 = 1000. Which of the two a sign means is the language's to say; for finding, both spellings do, and never 1.
+-- Extra unstemmed lexemes for identifiers, in the spellings that people use: E-4021 = E4021 = E 4021 = E - 4021 = E--4021, 120/80, 10^5,
+-- 2,5 = 2.5, 1.000 = 1,000 = 1 000 = 1'000 = 1000. Which of the two a sign means is the language's to say; for finding, both spellings do,
+-- and never 1.
 create or replace function veraz.identifiers(body text) returns text[]
 language plpgsql immutable parallel safe strict as $$
 declare
@@ -29,13 +32,14 @@ begin
         return '{}';
     end if;
     folded := regexp_replace(normalize(body, nfc), '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
-    folded := translate(folded, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–−', '01234567890123456789-----');
+    folded := translate(folded, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–—―−﹣－', '01234567890123456789---------');
+    folded := regexp_replace(folded, '-{2,}', '-', 'g');
     select array_agg(distinct lexeme) into found from (
         select regexp_replace(lower(m[1]), '[-_/.:]', '', 'g') as lexeme
           from regexp_matches(folded, '([[:alnum:]]+(?:[-_/.:][[:alnum:]]+)+)', 'g') m
          where m[1] ~ '[0-9]' and m[1] ~ '[[:alpha:]]'
         union all
-        select lower(m[1] || m[2]) from regexp_matches(folded, '\y([A-Z]{1,3}) ([0-9]{2,})\y', 'g') m
+        select lower(m[1] || m[2]) from regexp_matches(folded, '\y([A-Z]{1,3})(?: ?- ?| )([0-9]{2,})\y', 'g') m
         union all
         select m[1] from regexp_matches(folded, '\y([0-9]+[/^][0-9]+)\y', 'g') m
         union all

@@ -16,7 +16,8 @@ select c.chunk_id, c.ord, c.kind, c.heading_path,
        (select o.external_id from veraz.document o
          where o.tenant_id = veraz.current_tenant() and o.document_id = d.superseded_by
            and o.deleted_at is null and veraz.may_read(o.acl, o.acl_rule, o.owner, o.readable_from, o.readable_until)) as superseded_by,
-       l.external_id as successor, l.title as successor_title, l.url as successor_url, l.revised_at as successor_revised_at
+       l.external_id as successor, l.title as successor_title, l.url as successor_url, l.revised_at as successor_revised_at,
+       r.stated_from as holds_from, d.superseded_from as superseded_since
   from unnest(%(chunk_ids)s::uuid[]) as wanted (chunk_id)
  cross join lateral (
         select * from veraz.chunk
