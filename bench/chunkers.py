@@ -1,7 +1,7 @@
 """What a chunker does for retrieval: the same questions over the same documents, cut by each, with contextual header and without.
 
 VERAZ_HOME=FOLDER python bench/chunkers.py DATA --out RAW.jsonl [--markdown PAGE] [--precision int8] [--suite aemps]
-                                                [--chunker NAME …] [--others 300] [--documents N]
+                                                [--chunker NAME …] [--others 200] [--documents N]
 python bench/chunkers.py --from RAW.jsonl --markdown PAGE
 python bench/chunkers.py DATA --check
 
@@ -123,18 +123,26 @@ def texts(suite: str, data: Path) -> dict[str, str]:
 
 
 def paths(suite: str, data: Path, scratch: Path, asked: Sequence[Question], others: int) -> list[Path]:
-    """The judged documents; of medquad, a fixed sample of others besides."""
+    """The judged documents; of medquad, others besides."""
     wanted = {document for question in asked for document in question.documents}
     if suite == "aemps":
         return [data / "aemps_epi_es" / "xml_2025-06-04" / name for name in sorted(wanted)]
-    rows = sorted(_medquad(data), key=lambda row: hashlib.sha256(row["id"].encode()).digest())
-    rest = [row for row in rows if row["id"] not in wanted][:others]
-    chosen = [row for row in rows if row["id"] in wanted] + rest
+    chosen = _chosen(list(_medquad(data)), wanted, others)
     file = scratch / "medquad.jsonl"
     with file.open("w", encoding="utf-8") as out:
         for row in chosen:
             out.write(json.dumps({key: row[key] for key in ("id", "title", "text", "lang")}) + "\n")
     return [file]
+
+
+def _chosen(rows: Sequence[dict[str, Any]], wanted: set[str], others: int) -> list[dict[str, Any]]:
+    """Judged rows and `others` fixed ones, up to half of which are about the same subjects: the likeliest mistakes."""
+    rows = sorted(rows, key=lambda row: hashlib.sha256(row["id"].encode()).digest())
+    subjects = {row["focus"].casefold() for row in rows if row["id"] in wanted}
+    rest = [row for row in rows if row["id"] not in wanted]
+    near = [row for row in rest if row["focus"].casefold() in subjects][: others // 2]
+    far = [row for row in rest if row["focus"].casefold() not in subjects]
+    return [row for row in rows if row["id"] in wanted] + near + far[: others - len(near)]
 
 
 def _medquad(data: Path) -> Iterator[dict[str, Any]]:
@@ -313,7 +321,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--precision", choices=("fp32", "int8"), default="fp32")
     parser.add_argument("--suite", nargs="+", choices=tuple(NAMES), default=list(NAMES))
     parser.add_argument("--chunker", nargs="+", default=list(CHUNKERS))
-    parser.add_argument("--others", type=int, default=300, help="documents of medquad beside the judged ones")
+    parser.add_argument("--others", type=int, default=200, help="documents of medquad beside the judged ones")
     parser.add_argument("--documents", type=int, help="only so many judged documents a suite, to try it out")
     arguments = parser.parse_args()
     if arguments.data is None and not arguments.earlier:
