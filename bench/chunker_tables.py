@@ -39,7 +39,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What it cost to index the documents of a suite. `embedded`: tokens that went through the model, whatever for."""
+    """What it cost to index the documents of a suite. `stored`: tokens of all chunks, headers included; `embedded`: those that
+    went through the model, whatever for. `setting` tells the questions and documents of one study from another's."""
 
     suite: str
     chunker: str
@@ -50,6 +51,7 @@ class Indexed:
     embedded: int
     seconds: float
     precision: str
+    setting: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,15 @@ from chunker_tables import Asked, Configuration, Indexed
 
 from veraz.config import load
 from veraz.engine import AsyncVeraz
-from veraz.errors import ItemError
+from veraz.errors import ItemError, UsageError
+from veraz.ingest.chunkers import token_embedder
 from veraz.ingest.discover import discover
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, Span, TextKind, Vectors
 from veraz.nouns.evidence import Hit, Mode
 from veraz.nouns.question import Filters
 from veraz.providers.embedders.local import LocalE5
 from veraz.providers.parsers import parser_for
+from veraz.providers.ports import Embedder, TokenEmbedder
 
 SUITES = Path(__file__).resolve().parents[1] / "suites" / "chunkers"
 CHUNKERS = (
@@ -172,9 +174,9 @@ def check(suite: str, data: Path) -> int:
 
 
 class CountingEmbedder:
-    """The local model; `tokens` counts what went through it as passages."""
+    """A model; `tokens` counts what went through it as passages."""
 
-    def __init__(self, model: LocalE5) -> None:
+    def __init__(self, model: Embedder) -> None:
         self._model, self.tokens = model, 0
 
     @property
@@ -183,7 +185,7 @@ class CountingEmbedder:
 
     @property
     def gives_tokens(self) -> bool:
-        return self._model.gives_tokens
+        return isinstance(self._model, TokenEmbedder) and self._model.gives_tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._model.count_tokens(texts)
@@ -200,7 +202,7 @@ class CountingEmbedder:
 
     async def embed_spans(self, text: str, groups: Sequence[Sequence[Span]]) -> Vectors:
         self.tokens += sum(self._model.count_tokens([text]))
-        return await self._model.embed_spans(text, groups)
+        return await token_embedder(self._model).embed_spans(text, groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ class Run:
     embedder: CountingEmbedder
     precision: str
     out: Path
+    setting: str = ""
 
     def keep(self, *rows: Asked | Indexed) -> None:
         with self.out.open("a", encoding="utf-8") as file:
@@ -263,6 +266,7 @@ async def index(
         embedded=run.embedder.tokens - before,
         seconds=done.seconds,
         precision=run.precision,
+        setting=run.setting,
     )
 
 
@@ -287,26 +291,40 @@ def limited(asked: list[Question], documents: int | None) -> list[Question]:
     return [question for question in asked if set(question.documents) <= set(kept)]
 
 
+def setting(arguments: argparse.Namespace) -> str:
+    """Results of different questions, documents or precisions must not meet in one file."""
+    digest = hashlib.sha256(repr((arguments.others, arguments.documents)).encode())
+    for suite in NAMES:
+        digest.update((SUITES / f"{suite}.jsonl").read_bytes())
+    return f"{arguments.precision} {digest.hexdigest()[:12]}"
+
+
+def earlier(run: Run) -> set[tuple[str, str, bool]]:
+    """What the raw file holds already. Raises SystemExit for one of another study."""
+    kept = report.read(run.out).indexed if run.out.exists() else ()
+    if any(row.setting != run.setting for row in kept):
+        raise SystemExit(f"{run.out} holds results of other questions, documents or precision: name another")
+    return {(row.suite, row.chunker, row.header) for row in kept}
+
+
 async def main(arguments: argparse.Namespace) -> None:
-    home = load().model_cache
-    run = Run(
-        CountingEmbedder(LocalE5(home, precision=arguments.precision)), arguments.precision, arguments.out
-    )
-    done = set()
-    if arguments.out.exists():
-        done = {(row.suite, row.chunker, row.header) for row in report.read(arguments.out).indexed}
+    model = LocalE5(load().model_cache, precision=arguments.precision)
+    run = Run(CountingEmbedder(model), arguments.precision, arguments.out, setting(arguments))
+    done = earlier(run)
     todo = [(s, c, h) for s in arguments.suite for c in arguments.chunker for h in (True, False)]
     with tempfile.TemporaryDirectory() as scratch:
         for number, (suite, chunker, header) in enumerate(todo, 1):
-            print(
-                f"[{number}/{len(todo)}] {suite}: {chunker}, header {'on' if header else 'off'}", flush=True
-            )
-            if (suite, chunker, header) in done:
-                print("  kept from an earlier run")
+            known = (suite, chunker, header) in done
+            said = f"{suite}: {chunker}, header {'on' if header else 'off'}{': kept' if known else ''}"
+            print(f"[{number}/{len(todo)}] {said}", flush=True)
+            if known:
                 continue
             asked = limited(questions(suite), arguments.documents)
             files = paths(suite, arguments.data, Path(scratch), asked, arguments.others)
-            await configuration(run, suite, (chunker, header), files, asked)
+            try:
+                await configuration(run, suite, (chunker, header), files, asked)
+            except UsageError as error:  # this model cannot do what the chunker needs
+                print(f"  left out: {error}")
 
 
 def parsed() -> argparse.Namespace:

@@ -6,16 +6,18 @@ import importlib
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from tests.support.hashing import HashingEmbedder
 
-from veraz.nouns.corpus import Span
+from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
@@ -159,6 +161,37 @@ async def test_a_configuration_is_indexed_asked_kept_and_removed(
         assert [t.slug for t in await veraz.tenants() if t.slug.startswith("chunkers-")] == []
 
 
+def test_a_raw_file_of_another_study_is_refused(
+    bench: ModuleType, report: ModuleType, tmp_path: Path
+) -> None:
+    kept(report, tmp_path / "raw.jsonl")
+    run = bench.Run(bench.CountingEmbedder(HashingEmbedder()), "int8", tmp_path / "raw.jsonl", "x")
+    assert bench.earlier(run) == {("aemps", "structure", True), ("aemps", "late", True)}
+    with pytest.raises(SystemExit, match="name another"):
+        bench.earlier(replace(run, setting="y"))
+    assert bench.earlier(replace(run, out=tmp_path / "none.jsonl")) == set()
+
+
+class Pooling(HashingEmbedder):
+    gives_tokens = True
+
+    async def embed_spans(self, text: str, groups: Sequence[Sequence[Span]]) -> Vectors:
+        return np.stack([self.vector(" ".join(text[s.start : s.end] for s in group)) for group in groups])
+
+
+async def test_all_that_goes_through_the_model_is_counted(bench: ModuleType) -> None:
+    """Tokens of the tests' embedder are words, and two more."""
+    counting = bench.CountingEmbedder(Pooling())
+    await counting.embed(["one two", "three"], "passage")
+    await counting.embed(["a question"], "query")
+    assert counting.tokens == 4 + 3
+    await counting.embed_spans("one two three four", [[Span(0, 3)], [Span(4, 7)]])
+    assert counting.tokens == 7 + 6
+    assert counting.shown(["one two three"]) == [3]
+    assert counting.gives_tokens
+    assert not bench.CountingEmbedder(HashingEmbedder()).gives_tokens
+
+
 # Tables
 
 
@@ -171,7 +204,7 @@ def kept(report: ModuleType, path: Path) -> None:
             tokens = None if rank is None else rank * 300.0
             same = (f"es-{number:03}", half, "list", rank, tokens)
             rows += [report.Asked("aemps", chunker, True, mode, *same) for mode in report.MODES]
-        rows.append(report.Indexed("aemps", chunker, True, 3, 20, 2000, 2500, 4.2, "int8"))
+        rows.append(report.Indexed("aemps", chunker, True, 3, 20, 2000, 2500, 4.2, "int8", "x"))
     path.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows), encoding="utf-8")
 
 
