@@ -691,8 +691,8 @@ class AsyncVeraz:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        lang = _question_lang(lang)
         check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        lang = _question_lang(lang)
         identity = await self.identity()
         run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
         result = await self._assessed(identity, run)
@@ -819,8 +819,8 @@ class AsyncVeraz:
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        lang = _question_lang(lang)
         check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        lang = _question_lang(lang)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
             rule = route(question, None if lang in ("auto", "any") else lang)

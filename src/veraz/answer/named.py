@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from veraz.answer.numerals import spelled
 from veraz.answer.quantities import covers, quantities
 from veraz.answer.sentences import Candidate
 from veraz.answer.words import fold, identifiers, mentions, squash
@@ -73,14 +74,16 @@ def _another(
     candidate: Candidate, numbered: Mapping[str, set[str]], strengths: Mapping[str, set[float]]
 ) -> bool:
     """Another number of the kind, or another strength of the medicine, is what the sentence or its nearest heading is about."""
+    lang = candidate.hit.document.lang
+    sentence = spelled(candidate.shown, lang)
     texts = [candidate.shown, *reversed(candidate.hit.heading_path), candidate.hit.document.title]
     for kind, wanted in numbered.items():
         said = next((found[kind] for text in texts if kind in (found := _numbered(text))), wanted)
         if not said & wanted:
             return True
     for medicine, wanted_strengths in strengths.items():
-        shown = _strengths(candidate.shown).get(medicine, wanted_strengths)
-        known = quantities(candidate.shown)
+        shown = _strengths(sentence).get(medicine, wanted_strengths)
+        known = quantities(candidate.shown, lang)
         if not shown & wanted_strengths and not any(covers(q, n) for q in known for n in wanted_strengths):
             return True
     return False
@@ -94,7 +97,7 @@ def _numbered(text: str) -> dict[str, set[str]]:
 
 
 def _strengths(text: str) -> dict[str, set[float]]:
-    """Numbers as `covers` compares them, by the word before them."""
+    """Numbers as `covers` compares them, by the word before them; of a text whose numerals are spelled."""
     found: dict[str, set[float]] = {}
     for medicine, number in _STRENGTH.findall(fold(text)):
         if not _DOSING.fullmatch(medicine):

@@ -120,7 +120,7 @@ def shortlist(
     weighted = _terms(question, terms, lang)
     pool = about(question, candidates(hits, texts, stems(question, lang)))
     if names_unit(question):
-        pool = [c for c in pool if quantities(c.shown)]
+        pool = [c for c in pool if quantities(c.shown, c.hit.document.lang)]
     if len(pool) <= _EMBED_AT_MOST:
         return pool
     mix = Mix()
