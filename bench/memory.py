@@ -3,8 +3,8 @@
 python bench/memory.py [--megabytes 1024]
 
 Writes a collection of that size, of made-up words, into a temporary folder, and ingests it into a fresh database on the server
-that tests share, or $VERAZ_TEST_SERVER. The embedder is the tests' (no model), with long chunks, so that the run ends within the hour:
-what is measured is all that Veraz keeps beside a model. Flat means that the second half needs no more than the first.
+that tests share, or $VERAZ_TEST_SERVER. The embedder is the tests' (no model), with long chunks, so that the run ends within
+the hour: what is measured is all that Veraz keeps beside a model. Flat means that the second half needs no more than the first.
 """
 
 from __future__ import annotations

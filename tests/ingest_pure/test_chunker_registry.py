@@ -13,7 +13,7 @@ import pytest
 from tests.support.chunking import by_characters, by_words, letters, parse
 
 from veraz.errors import UsageError
-from veraz.ingest.chunkers import CHUNKERS, ChunkContext, chunker, dropped
+from veraz.ingest.chunkers import CHUNKERS, ChunkContext, chunker, dropped, stated_chunker
 from veraz.ingest.chunkers.late import token_embedder
 from veraz.nouns.corpus import Span, Vectors
 
@@ -250,3 +250,17 @@ def test_counts_that_do_not_add_up_still_keep_the_limit(cases: Path) -> None:
     for name in CHUNKERS:
         context = replace(CONTEXT, limit=40, count_tokens=by_characters)
         assert max(c.token_count for c in chunker(name, {}).chunk(doc, context)) <= 40
+
+
+def test_a_parent_that_begins_inside_a_table_shows_its_header() -> None:
+    rows = "\n".join(f"| drug {n} | {n} mg | {n + 1} mg |" for n in range(80))
+    doc = parse(f"# Doses\n\n| name | adult | child |\n|---|---|---|\n{rows}\n")
+    chunks = stated_chunker("parent-child:size=40,parent=120").chunk(
+        doc, ChunkContext("S", 512, by_words, "en")
+    )
+    windows = {(chunk.window.start, chunk.window.end) for chunk in chunks if chunk.window}
+    assert len(windows) > 3
+    for chunk in chunks:
+        assert chunk.display.startswith("| name | adult | child |\n|---|---|---|\n")
+        assert chunk.display.endswith(doc.text[chunk.window.end - 10 : chunk.window.end])
+        assert len(chunk.embedded_text) < len(chunk.display) * 2

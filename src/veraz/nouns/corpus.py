@@ -144,7 +144,7 @@ class Chunk:
         None  # said in other words for the arms: the rows of a table as sentences; None: the display form
     )
     window: Span | None = (
-        None  # what a reader is given for it, where that is more: its parent section, its neighbours
+        None  # where `display` stands, if a reader is given more: the parent, the neighbours
     )
 
     @property

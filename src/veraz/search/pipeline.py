@@ -225,13 +225,13 @@ def _asked(arms: store.ArmResults) -> dict[str, list[Candidate]]:
 
 async def _distinct(connection: Connection, fused: Sequence[Fused], k: int) -> list[tuple[Fused, Hit]]:
     """The best k hits that say different things, each with the other documents that say the same."""
-    groups: dict[tuple[str, str], tuple[Fused, list[Hit]]] = {}
+    groups: dict[str, tuple[Fused, list[Hit]]] = {}
     for start in range(0, len(fused), k):
         batch = fused[start : start + k]
         hits = await store.hydrate(connection, [f.chunk_id for f in batch])
         for entry in batch:
             if (hit := hits.get(entry.chunk_id)) is not None:
-                groups.setdefault((hit.kind, hit.body), (entry, []))[1].append(hit)
+                groups.setdefault(hit.body, (entry, []))[1].append(hit)
         if len(groups) >= k:
             break
     return [(entry, _with_owners(same)) for entry, same in list(groups.values())[:k]]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from veraz.errors import UsageError
-from veraz.nouns.corpus import Chunk, ParsedDocument, Vectors
+from veraz.nouns.corpus import Chunk, ParsedDocument, Span, Vectors
 
 MIN_LIMIT = 24
 
@@ -53,6 +53,12 @@ class Chunker(Protocol):
     def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
         """Chunks in reading order, lossless (see `dropped`), each within the context's limit unless it is a single character."""
         ...
+
+
+def shown_as(chunk: Chunk, window: Span, display: str) -> Chunk:
+    """The chunk, found by its own text and read as `display`, which stands at `window`."""
+    own = chunk.display if chunk.embedded is None else chunk.embedded
+    return replace(chunk, window=window, display=display, embedded=None if own == display else own)
 
 
 def at_least(chunker: str, option: str, value: int, least: int) -> None:

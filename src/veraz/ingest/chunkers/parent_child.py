@@ -13,7 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from veraz.errors import UsageError
-from veraz.ingest.chunkers.context import ChunkContext, at_least
+from veraz.ingest.chunkers.context import ChunkContext, at_least, shown_as
 from veraz.ingest.chunkers.cut import whole_blocks
 from veraz.ingest.chunkers.structure import CHUNKER, Packer, by_section, in_order
 from veraz.nouns.corpus import Chunk, ParsedDocument, Span
@@ -48,9 +48,14 @@ class ParentChild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bare = replace(context, limit=max(self.parent, context.limit), header=False)
         parents = Packer(doc, bare, size=self.parent).fit(by_section(whole_blocks(doc)))
         children = Packer(doc, context, size=self.size).fit([run for run, _ in parents])
-        spans = sorted((Span(run.start, run.end) for run, _ in parents), key=lambda span: span.start)
-        return in_order(replace(child, window=_around(spans, child)) for _, child in children)
+        whole = sorted((parent for _, parent in parents), key=lambda parent: parent.spans[0].start)
+        return in_order(_inside(_around(whole, child), child) for _, child in children)
 
 
-def _around(parents: Sequence[Span], child: Chunk) -> Span:
-    return parents[bisect_right(parents, child.spans[0].start, key=lambda parent: parent.start) - 1]
+def _around(parents: Sequence[Chunk], child: Chunk) -> Chunk:
+    return parents[bisect_right(parents, child.spans[0].start, key=lambda parent: parent.spans[0].start) - 1]
+
+
+def _inside(parent: Chunk, child: Chunk) -> Chunk:
+    """As a parent that begins inside a table is shown, its header stands above it."""
+    return shown_as(child, Span(parent.spans[0].start, parent.spans[-1].end), parent.display)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
 
-from veraz.ingest.chunkers.context import ChunkContext, at_least
+from veraz.ingest.chunkers.context import ChunkContext, at_least, shown_as
 from veraz.ingest.chunkers.cut import Unit
 from veraz.ingest.chunkers.sentences import sentence_units
 from veraz.ingest.chunkers.structure import Packer, Run, in_order
@@ -36,7 +35,10 @@ class SentenceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def chunk(self, doc: ParsedDocument, context: ChunkContext) -> tuple[Chunk, ...]:
         units = sentence_units(doc, context.lang)
         made = Packer(doc, context).fit([Run((unit,)) for unit in units])
-        return in_order(replace(chunk, window=self._window(units, chunk)) for _, chunk in made)
+        windows = ((chunk, self._window(units, chunk)) for _, chunk in made)
+        return in_order(
+            shown_as(chunk, window, doc.text[window.start : window.end]) for chunk, window in windows
+        )
 
     def _window(self, units: Sequence[Unit], chunk: Chunk) -> Span:
         at = bisect_right(units, chunk.spans[0].start, key=lambda unit: unit.start) - 1

@@ -15,7 +15,7 @@ alter table veraz.chunk
     add constraint chunk_window check (window_start <= start_at and window_end >= end_at),
     add constraint chunk_window_whole check ((window_start is null) = (window_end is null));
 comment on column veraz.chunk.embedded is 'what the arms read instead of display; null: display';
-comment on column veraz.chunk.window_start is 'window_start to window_end of revision.text is what a reader is given for this chunk; null: the chunk itself';
+comment on column veraz.chunk.window_start is 'window_start to window_end of revision.text is where display stands, if that is more than the chunk';
 
 alter table veraz.source add column chunker text;
 comment on column veraz.source.chunker is 'name and options of the chunker of this source; null: the configured one';

@@ -1,12 +1,11 @@
 -- Purpose: everything that a hit shows, for the ids that survived fusion. One row per id still readable.
 -- Index: chunk_pkey, document_pkey, revision_pkey, source_pkey, once per id: `offset 0` keeps the planner from turning the look-ups
 -- into a join over the tenant, which it does without statistics (400 ms instead of 2 over 6,000 chunks that were just loaded).
--- A chunk with a window is found by itself and shown as that: place, text and page are the window's.
+-- A chunk with a window is found by itself and shown as that: place and page are the window's, as its display form is.
 select c.chunk_id, c.ord, c.kind, c.heading_path,
        nullif((select count(*)::integer from unnest(r.page_starts) p where p <= coalesce(c.window_start, c.start_at)), 0) as page,
        coalesce(c.window_start, c.start_at) as start, coalesce(c.window_end, c.end_at) as "end",
-       case when c.window_start is null then c.display
-            else substr(r.text, c.window_start + 1, c.window_end - c.window_start) end as body,
+       c.display as body,
        case when c.window_start is null then c.spans else array[c.window_start, c.window_end] end as spans, c.token_count,
        c.is_current, d.document_id, d.external_id, s.slug as source, s.name as source_name, s.authority,
        coalesce(r.license, s.license) as license, coalesce(r.jurisdiction, s.jurisdiction) as jurisdiction,
