@@ -102,7 +102,19 @@ def test_a_missing_measure_that_is_stated_by_its_unit_is_no_shortfall() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["say", "tells", "described", "mentions", "according", "article", "document"]
+    "word",
+    [
+        "say",
+        "tells",
+        "described",
+        "mentions",
+        "according",
+        "article",
+        "document",
+        "allowed",
+        "permitted",
+        "possible",
+    ],
 )
 def test_words_that_report_are_no_subject(word: str) -> None:
     assert heavy_terms({word: 9.0, "relay": 1.0}) == ("relay",)
