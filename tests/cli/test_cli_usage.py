@@ -199,6 +199,11 @@ def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:
         "readable_until": datetime(2027, 2, 1, 11, tzinfo=UTC),
         "revised_at": date(2024, 2, 3),
         "supersedes": "old.md",
+        "chunker": None,
+        "exclude": (),
+        "prune": False,
+        "confirmed": False,
+        "dry_run": False,
         "stdin": None,
     }
 

@@ -63,6 +63,7 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_EMBEDDER_OPTIONS": "{}",
         "VERAZ_SEARCH_FUSION": "rrf",
         "VERAZ_INGEST_CHUNK_TOKENS": "64",
+        "VERAZ_INGEST_PARSE_MEMORY_MB": "64",
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
         "VERAZ_DATABASE_PREPARE": "off",

@@ -27,7 +27,7 @@ def test_all_of_them_get_the_source(database: str) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("select set_config('veraz.tenant_id', %s, false)", [str(tenant)])
             for n in range(TIMES):
-                unset = dict.fromkeys(("name", "license", "jurisdiction", "authority", "base_url"))
+                unset = dict.fromkeys(("name", "license", "jurisdiction", "authority", "base_url", "chunker"))
                 together.wait()
                 try:
                     connection.execute(

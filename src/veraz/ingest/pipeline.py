@@ -512,7 +512,7 @@ class Ingest:
         if self._overrides.lang is not None or len(document.sections) == 1:
             return (lang,) * len(chunks)
         sections = {
-            section.ord: self._detector.detect(document.text[section.start : section.end]) or lang
+            section.ord: self._detector.certain(document.text[section.start : section.end]) or lang
             for section in document.sections
             if section.end - section.start >= SURE_CHARACTERS
         }

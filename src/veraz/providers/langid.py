@@ -24,6 +24,8 @@ _ALL_LETTERS: Final = frozenset().union(*LETTERS.values())
 LANGUAGES: Final = ("en", "es", "fr", "de", "it", "pt", "nl")
 
 _SAMPLE = 2000
+CERTAIN = 4.0
+"""Function words of one language, counted as `_weights` does, that names and codes do not hold by chance."""
 _WORD = re.compile(r"[^\W\d_]+")
 _ELIDED = re.compile(r"([^\W\d_]+)(['’]?)")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
@@ -50,7 +52,12 @@ class LocalDetector:
             return script
         return self._by_words(sample) or self.fallback.detect(sample)
 
-    def _by_words(self, sample: str) -> str | None:
+    def certain(self, text: str) -> str | None:
+        sample = text[:_SAMPLE]
+        script = _script(sample)
+        return script if script != "latin" else self._by_words(sample, least=CERTAIN)
+
+    def _by_words(self, sample: str, *, least: float = 1.0) -> str | None:
         scores = dict.fromkeys(self.weights, 0.0)
         folded = sample.lower()
         for token in _tokens(folded) | {char for char in folded if char in _ALL_LETTERS}:
@@ -60,7 +67,7 @@ class LocalDetector:
         if len(ranked) < 2:
             return None
         (code, best), (_, second) = ranked[:2]
-        return code if best >= 1.0 and best >= 1.6 * second else None
+        return code if best >= least and best >= 1.6 * second else None
 
 
 class LinguaDetector:
@@ -82,6 +89,9 @@ class LinguaDetector:
             return None
         return first.language.iso_code_639_1.name.lower()
 
+    def certain(self, text: str) -> str | None:  # noqa: ARG002
+        return None
+
     @cached_property
     def _detector(self) -> lingua.LanguageDetector:
         import lingua
@@ -94,6 +104,9 @@ class NullDetector:
     """Never sure. Stands in where no detector is installed."""
 
     def detect(self, text: str) -> str | None:  # noqa: ARG002
+        return None
+
+    def certain(self, text: str) -> str | None:  # noqa: ARG002
         return None
 
 

@@ -62,6 +62,10 @@ class LanguageDetector(Protocol):
         """ISO 639-1 code of the language, or None where the text is too short or too mixed to tell."""
         ...
 
+    def certain(self, text: str) -> str | None:
+        """The same only where the words of a language leave no doubt: a guess would give names and codes a language."""
+        ...
+
 
 class KeySet(Protocol):
     """The public keys of a token issuer."""
