@@ -1,6 +1,6 @@
 """What becomes of hard files, format by format: outcome, text recall, headings, tables, merged cells, time.
 
-python bench/hard_files.py FOLDER [--markdown FILE]
+python bench/hard_files.py FOLDER… [--markdown FILE]
 
 Every file goes through the parser processes with their ordinary limits. Recall is the share of the words (each as often as it
 stands there) that another extractor finds and that are in the parsed text too: pdfminer.six for PDF, kreuzberg for the rest,
@@ -139,10 +139,10 @@ async def one(pool: ParserPool, item: RawItem) -> Row:
     )
 
 
-async def measure(folder: str) -> list[Row]:
+async def measure(folders: list[str]) -> list[Row]:
     pool = ParserPool(1, Limits())
     rows = []
-    for item in discover([folder], exclude=["*.jsonl"]):
+    for item in discover(folders, exclude=["*.jsonl"]):
         if isinstance(item, ItemError):
             suffix = Path(item.path.partition(":")[0]).suffix
             rows.append(Row(item.path, suffix, "refused", 0.0, None, item.reason, None))
@@ -183,10 +183,10 @@ def by_file(rows: list[Row]) -> str:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
-    options.add_argument("folder")
+    options.add_argument("folders", nargs="+")
     options.add_argument("--markdown", type=Path, help="where to write both tables")
     arguments = options.parse_args()
-    measured = asyncio.run(measure(arguments.folder))
+    measured = asyncio.run(measure(arguments.folders))
     text = f"{by_format(measured)}\n\n{by_file(measured)}\n"
     print(text)
     if arguments.markdown:
