@@ -78,7 +78,7 @@ async def _prepared(engine: AsyncVeraz) -> Ingest:
         space.space_id,
         source=SourceSettings("bench"),
         overrides=Overrides(),
-        parsers=engine._open_parsers(),
+        parsers=engine._parsers,
         detector=engine._open_detector(),
         chunking=engine._chunking(),
     )

@@ -134,7 +134,7 @@ class AsyncVeraz:
         self._model_progress = model_progress
         self._embedder = embedder
         self._detector: LanguageDetector | None = None
-        self._parsers: DocumentParser | None = None
+        self._parsers = _parsers(config)
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
@@ -177,8 +177,7 @@ class AsyncVeraz:
         return veraz
 
     async def close(self) -> None:
-        if self._parsers is not None:
-            await self._parsers.close()
+        await self._parsers.close()
         await self._database.close()
 
     async def __aenter__(self) -> AsyncVeraz:
@@ -486,7 +485,7 @@ class AsyncVeraz:
             space.space_id,
             source=settings,
             overrides=overrides,
-            parsers=self._open_parsers(),
+            parsers=self._parsers,
             detector=self._open_detector(),
             chunking=self._chunking(),
             progress=progress,
@@ -1116,13 +1115,6 @@ class AsyncVeraz:
         settings = self.config.ingest
         return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
 
-    def _open_parsers(self) -> DocumentParser:
-        if self._parsers is None:
-            settings = self.config.ingest
-            limits = Limits(settings.parse_seconds, settings.parse_memory_mb << 20)
-            self._parsers = ParserPool(settings.workers, limits) if settings.isolated else ParsersHere()
-        return self._parsers
-
     def _open_detector(self) -> LanguageDetector:
         if self._detector is None:
             self._detector = LocalDetector()
@@ -1136,6 +1128,13 @@ def _prune(paths: Sequence[str], exclude: Sequence[str], confirmed: bool) -> Pru
         )
     items = discovery.discover(paths, exclude=exclude, names_only=True)
     return Prune(list_items(items), confirmed)
+
+
+def _parsers(config: Config) -> DocumentParser:
+    """Shared by all that act on one open engine, and closed with it. No process is started before a document is parsed."""
+    settings = config.ingest
+    limits = Limits(settings.parse_seconds, settings.parse_memory_mb << 20)
+    return ParserPool(settings.workers, limits) if settings.isolated else ParsersHere()
 
 
 def _document_lang(lang: str | None) -> str | None:

@@ -87,3 +87,9 @@ async def test_a_chunker_that_cannot_be_used_is_refused_before_any_work(
         with pytest.raises(UsageError, match=message):
             await engine.ingest([tmp_path / "missing.md"], source="s", chunker=stated)
         assert await rows(engine, "select count(*) from veraz.source") == [(0,)]
+
+
+async def test_engines_that_act_for_others_share_the_parsers(engine: AsyncVeraz) -> None:
+    """Whoever ingests through an open engine, its processes end with it."""
+    other = engine.acting_as(await engine.ensure_tenant("other"))
+    assert other._parsers is engine._parsers

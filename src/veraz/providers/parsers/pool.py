@@ -46,7 +46,7 @@ class ParserPool:
 
     async def parse(self, item: RawItem) -> ParsedDocument:
         async with self._places:
-            worker = self._idle.pop() if self._idle else await _Worker.start(self._module, self._limits)
+            worker = self._rested() or await _Worker.start(self._module, self._limits)
             reply = None
             try:
                 reply = await worker.ask(item, self._limits)
@@ -56,6 +56,13 @@ class ParserPool:
                 else:
                     self._idle.append(worker)
         return _opened(item, reply)
+
+    def _rested(self) -> _Worker | None:
+        """An idle process. One that was ended meanwhile, as by a system short of memory, must not cost the next document."""
+        while self._idle:
+            if (worker := self._idle.pop()).alive:
+                return worker
+        return None
 
     async def close(self) -> None:
         self._closed = True
@@ -88,6 +95,10 @@ class _Worker:
             start_new_session=True,
         )
         return cls(process)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
 
     @property
     def tired(self) -> bool:
