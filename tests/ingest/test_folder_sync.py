@@ -9,6 +9,7 @@ from tests.support.corpus import rows
 
 from veraz.engine import AsyncVeraz
 from veraz.errors import CheckFailed, UsageError
+from veraz.ingest import store
 from veraz.nouns.corpus import Access, Change
 
 
@@ -126,3 +127,19 @@ async def test_ignored_files_are_left_out_of_folders_and_globs(engine: AsyncVera
     assert (left_out.unchanged, left_out.deleted) == (1, 2)
     with pytest.raises(UsageError, match="no pattern"):
         await engine.ingest([tmp_path], source="s", exclude=["!"])
+
+
+async def test_what_another_ingest_wrote_meanwhile_is_not_pruned(engine: AsyncVeraz, tmp_path: Path) -> None:
+    fill(tmp_path, "a.txt b.txt")
+    await engine.ingest([tmp_path], source="s")
+    identity = await engine.identity()
+    source_id = store.source_key(identity.tenant_id, "s")
+    async with engine._database.transaction(identity, "write") as connection:
+        listed = await store.live_documents(connection, source_id)
+    (tmp_path / "a.txt").write_text("The valve a is shut.\n")
+    await engine.ingest([tmp_path / "a.txt"], source="s")
+    async with engine._database.transaction(identity, "write") as connection:
+        assert await store.delete_documents(connection, source_id, list(listed.values())) == ["b.txt"]
+    assert [
+        d for (d,) in await rows(engine, "select external_id from veraz.document where deleted_at is null")
+    ] == ["a.txt"]

@@ -301,14 +301,15 @@ class Ingest:
     async def _delete(self, missing: Sequence[LiveDocument]) -> None:
         renamed = {change.was for change in self.tally.changes}
         for start in range(0, len(missing), DELETED_TOGETHER):
-            ids = [document.external_id for document in missing[start : start + DELETED_TOGETHER]]
-            hide = partial(self._hide, ids)
-            self.tally.counts["deleted"] += await self._database.again(hide)
-            self.tally.changes += [Change("deleted", name) for name in ids if name not in renamed]
+            hidden = await self._database.again(
+                partial(self._hide, missing[start : start + DELETED_TOGETHER])
+            )
+            self.tally.counts["deleted"] += len(hidden)
+            self.tally.changes += [Change("deleted", name) for name in hidden if name not in renamed]
 
-    async def _hide(self, external_ids: Sequence[str]) -> int:
+    async def _hide(self, documents: Sequence[LiveDocument]) -> list[str]:
         async with self._database.transaction(self._identity, "write") as connection:
-            return await store.delete_documents(connection, self._source.source_id, external_ids)
+            return await store.delete_documents(connection, self._source.source_id, documents)
 
     # --- parse
 
@@ -441,6 +442,8 @@ class Ingest:
                 outcomes.append(self._chunk_one(one))
             except ItemError as error:
                 outcomes.append(error)
+            except MalformedResponse as error:  # of a chunker that looks at meanings
+                outcomes.append(_cannot_be_embedded(one.item, error))
         return outcomes
 
     def _chunk_one(self, parsed: Parsed) -> Prepared:

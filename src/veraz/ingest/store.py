@@ -173,11 +173,17 @@ async def live_documents(connection: Connection, source_id: UUID) -> dict[str, L
     }
 
 
-async def delete_documents(connection: Connection, source_id: UUID, external_ids: Sequence[str]) -> int:
-    """How many of them were there to hide."""
-    parameters = {"source_id": source_id, "external_ids": list(external_ids)}
+async def delete_documents(
+    connection: Connection, source_id: UUID, documents: Sequence[LiveDocument]
+) -> list[str]:
+    """Ids of those that were hidden: one that has another current revision by now was written by another ingest, and stays."""
+    parameters = {
+        "source_id": source_id,
+        "external_ids": [document.external_id for document in documents],
+        "raw_hashes": [document.raw_hash for document in documents],
+    }
     rows = await (await connection.execute(statement("ingest", "delete_documents"), parameters)).fetchall()
-    return len(rows)
+    return sorted(row[0] for row in rows)
 
 
 async def known_vectors(
