@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from answer_evidence import document, embed, hit, key, vector
+from tests.support.chunking import chunk_document
 
 from veraz.answer.select import Selection, citation, select
 from veraz.answer.sentences import candidates
 from veraz.answer.validate import validate
-from veraz.ingest.chunkers.structure import chunk_document
 from veraz.nouns.answer import Claim
 from veraz.nouns.corpus import RawItem
 from veraz.providers.parsers import parser_for

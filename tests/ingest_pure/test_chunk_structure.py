@@ -9,11 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.chunking import MARKDOWN, PARAGRAPH, WORDS, Count, by_characters, by_words, parse, whole
+from tests.support.chunking import (
+    MARKDOWN,
+    PARAGRAPH,
+    WORDS,
+    Count,
+    by_characters,
+    by_words,
+    chunk_document,
+    parse,
+    whole,
+)
 
 from veraz.errors import UsageError
 from veraz.ingest.chunkers import dropped
-from veraz.ingest.chunkers.structure import chunk_document
 from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 

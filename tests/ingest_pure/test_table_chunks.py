@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.support.chunking import chunk_document
 
-from veraz.ingest.chunkers.structure import chunk_document
 from veraz.nouns.corpus import Chunk, ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 from veraz.providers.parsers.file import document

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from veraz.ingest.chunkers.context import ChunkContext, CountTokens
+from veraz.ingest.chunkers.structure import Structure
 from veraz.nouns.corpus import Chunk, Dropped, ParsedDocument, RawItem, Span, Vectors
 from veraz.providers.parsers import parser_for
 
@@ -88,3 +90,10 @@ HEADING = st.tuples(st.integers(1, 4), WORDS).map(lambda pair: "#" * pair[0] + "
 MARKDOWN = st.lists(st.one_of(HEADING, PARAGRAPH, LIST, CODE, TABLE), min_size=1, max_size=14).map(
     "\n\n".join
 )
+
+
+def chunk_document(
+    doc: ParsedDocument, *, source_name: str, limit: int, count_tokens: CountTokens, lang: str
+) -> tuple[Chunk, ...]:
+    """By the structure chunker; arguments as in ChunkContext."""
+    return Structure().chunk(doc, ChunkContext(source_name, limit, count_tokens, lang))

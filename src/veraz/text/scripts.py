@@ -6,8 +6,8 @@ reads as a number or a mark is left as it is typed everywhere: the letters of 1s
 
 from __future__ import annotations
 
-_RAISED = dict(zip("0123456789+−-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ", strict=True))
-_LOWERED = dict(zip("0123456789+−-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎", strict=True))
+RAISED = dict(zip("0123456789+−-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ", strict=True))
+LOWERED = dict(zip("0123456789+−-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎", strict=True))
 _LETTERS = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
 _NEUTRAL = frozenset(",;*†‡§¶#‖®™℠©°ºª′″'’")
 """Marks that are the same on the line: what they stand between still shows that it is raised."""
@@ -27,7 +27,7 @@ def superscript(text: str) -> str:
         return text
     if len(text) == 1 and text in _LETTERS:
         return _LETTERS[text]
-    return _mapped(text, _RAISED) or _marked("^", text)
+    return _mapped(text, RAISED) or _marked("^", text)
 
 
 def subscript(text: str) -> str:
@@ -35,7 +35,7 @@ def subscript(text: str) -> str:
     text = " ".join(text.split())
     if _ordinary(text) or text.isalpha():
         return text
-    return _mapped(text, _LOWERED) or _marked("_", text)
+    return _mapped(text, LOWERED) or _marked("_", text)
 
 
 def _ordinary(text: str) -> bool:

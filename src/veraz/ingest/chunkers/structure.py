@@ -84,13 +84,6 @@ class Structure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return in_order(chunk for _, chunk in made)
 
 
-def chunk_document(
-    doc: ParsedDocument, *, source_name: str, limit: int, count_tokens: CountTokens, lang: str
-) -> tuple[Chunk, ...]:
-    """The chunks of `doc` by its structure; arguments as in ChunkContext."""
-    return Structure().chunk(doc, ChunkContext(source_name, limit, count_tokens, lang))
-
-
 def by_section(units: Iterable[Unit]) -> list[Run]:
     grouped: dict[int, list[Unit]] = {}
     for unit in units:

@@ -12,15 +12,13 @@ from typing import Any
 import pypdfium2.raw as pdfium
 
 from veraz.providers.parsers.pdf.shapes import PageContent, Ruling, Word, segments_of
+from veraz.text.scripts import LOWERED, RAISED
 
 MAX_CHARACTERS = 400_000
 MAX_OBJECTS = 30_000
 MAX_RULINGS = 12_000
 _MAX_DEPTH = 6
 _THIN = 3.0  # points: a filled rectangle no wider than this is a line
-_SUPERSCRIPTS = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
-_SUBSCRIPTS = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
-_SMALL = frozenset("0123456789+-−=()n")
 _LIGATURES = {
     0xFB00: "ff",
     0xFB01: "fi",
@@ -330,9 +328,9 @@ class _Reader:
         """A raised or lowered figure as the sign that says so: 10⁵ is not 105."""
         pdfium.FPDFText_GetMatrix(self.raw, at, self.matrix)
         size = abs(pdfium.FPDFText_GetFontSize(self.raw, at) * math.hypot(self.matrix.c, self.matrix.d))
-        if char not in _SMALL or size > 0.85 * open_.style.size:
+        if char not in RAISED or size > 0.85 * open_.style.size:
             return char
-        return char.translate(_SUPERSCRIPTS if rise > 0 else _SUBSCRIPTS)
+        return (RAISED if rise > 0 else LOWERED).get(char, char)
 
 
 def _font_style(font: Any) -> tuple[bool, bool]:
