@@ -10,6 +10,7 @@ comment on column veraz.revision.dropped is 'start, end, start, end …: what of
 
 alter table veraz.chunk
     add column embedded text,
+    alter column embedded set statistics 0, -- as of all text of documents: samples would outlive an erasure
     add column window_start integer,
     add column window_end integer,
     add constraint chunk_window check (window_start <= start_at and window_end >= end_at),
