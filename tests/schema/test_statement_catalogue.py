@@ -66,9 +66,10 @@ READING = {
 ROWS: dict[str, type[Any]] = {
     "identity/tenants": Tenant,
     "ingest/count_written": Written,
-    "ingest/document_state": DocumentState,
+    "ingest/document_states": DocumentState,
     "ingest/ensure_source": StoredSource,
     "ingest/link_supersession": Links,
+    "ingest/link_written": Links,
     "ops/count_expired": Expired,
     "ops/counts": Counts,
     "ops/dead_rows": DeadRows,

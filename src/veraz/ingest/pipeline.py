@@ -1,7 +1,7 @@
 """Ingest, as four steps that run side by side: parse (what changed), chunk, embed, write.
 
-No transaction is open while a parser or a model works. A document is written by one transaction, so stopping at any moment
-leaves whole revisions only, and running again continues where the last commit was.
+No transaction is open while a parser or a model works. A document is written by one transaction, which others that wait may
+share, so stopping at any moment leaves whole revisions only, and running again continues where the last commit was.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import psycopg
 
 from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
-from veraz.ingest import plan, store
+from veraz.ingest import failures, plan, store
 from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
 from veraz.ingest.discover import read_payload
 from veraz.ingest.listing import Listing, LiveDocument, gone
+from veraz.ingest.stages import Embedded, Parsed, Prepared, Texts
 from veraz.ingest.versions import Versions
+from veraz.ingest.writing import Writer, groups
 from veraz.nouns.corpus import (
-    Access,
     Change,
     ChangeKind,
     Chunk,
@@ -120,58 +120,6 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A document that is not stored in this state; `stored` is what is known under its id."""
-
-    item: RawItem
-    document: ParsedDocument
-    raw_hash: bytes
-    stated: Mapping[str, str]  # what callers say of it, now or earlier
-    stored: store.KnownDocument | None
-    was: LiveDocument | None = None  # the same bytes under an id that is gone
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A document that needs writing, its chunks cut; `expected` is the revision that was current when the work started."""
-
-    item: RawItem
-    document: ParsedDocument
-    lang: str
-    langs: tuple[str, ...]  # of each chunk
-    chunks: tuple[Chunk, ...]
-    dropped: tuple[Dropped, ...]
-    hashes: tuple[bytes, ...]
-    raw_hash: bytes
-    stated: Mapping[str, str]  # by callers, now and earlier of the same bytes
-    expected: UUID | None
-    is_new: bool
-    deleted_at: datetime | None
-    was: LiveDocument | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    prepared: Prepared
-    vectors: Vectors
-    fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Vectors by content hash, of one window; `fresh` are those that the model gave now."""
-
-    vectors: dict[bytes, Vectors] = field(default_factory=dict)
-    fresh: set[bytes] = field(default_factory=set)
-
-    def hold(self, prepared: Prepared) -> bool:
-        return all(h in self.vectors for h in prepared.hashes)
-
-    def of(self, prepared: Prepared) -> Vectors:
-        return np.stack([self.vectors[h] for h in prepared.hashes])
-
-
 class Ingest:
     """One run into one source. Build it, call `run` once."""
 
@@ -215,6 +163,15 @@ class Ingest:
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
         self._choose_chunker(self._source.chunker)
+        self._writer = Writer(
+            self._database,
+            self._identity,
+            self._space_id,
+            self._source.source_id,
+            self._chunker.version,
+            self._overrides,
+            self._of_run,
+        )
         parsed: asyncio.Queue[list[Parsed] | None] = asyncio.Queue(maxsize=1)
         prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
         embedded: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=256)
@@ -259,7 +216,7 @@ class Ingest:
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
         digest = plan.raw_hash(item, self._versions)
         if stored is not None and stored.erased_at is not None:
-            self._fail(_erased(item, stored.erased_at))
+            self._fail(failures.erased(item, stored.erased_at))
         elif stored is not None and stored.holds(digest, self._overrides.stated()):
             self._count("unchanged")
         elif stored is not None and item.record is not None and stored.held(digest):
@@ -343,7 +300,7 @@ class Ingest:
                 self._count("unchanged")
             under_way = self._of_run.under_way(item.external_id)
             if stored is not None and stored.erased_at is not None:
-                self._fail(_erased(item, stored.erased_at))
+                self._fail(failures.erased(item, stored.erased_at))
             elif stored is not None and stored.holds(digest, stated) and not under_way:
                 await self._keep(item, stored, is_current=stored.is_current(digest, stated))
             elif (
@@ -403,7 +360,7 @@ class Ingest:
         try:
             links = await self._database.again(once)
         except REFUSED as error:
-            raise _refused(item, error) from error
+            raise failures.refused(item, error) from error
         self._count_links(links)
         return links.made > 0
 
@@ -443,7 +400,7 @@ class Ingest:
             except ItemError as error:
                 outcomes.append(error)
             except MalformedResponse as error:  # of a chunker that looks at meanings
-                outcomes.append(_cannot_be_embedded(one.item, error))
+                outcomes.append(failures.cannot_be_embedded(one.item, error))
         return outcomes
 
     def _chunk_one(self, parsed: Parsed) -> Prepared:
@@ -601,61 +558,58 @@ class Ingest:
     async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
         """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
         provider embeds nothing at all."""
-        failures: list[tuple[Prepared, MalformedResponse]] = []
+        failed: list[tuple[Prepared, MalformedResponse]] = []
         for prepared in window:
             try:
                 await self._embed_texts([prepared], texts)
             except MalformedResponse as error:
-                failures.append((prepared, error))
-        if failures and not self._provider_answers:
+                failed.append((prepared, error))
+        if failed and not self._provider_answers:
             await self._embedder.embed([HARMLESS], "passage")
             self._provider_answers = True
-        for prepared, failure in failures:
+        for prepared, failure in failed:
             if not texts.hold(prepared):
-                self._fail(_cannot_be_embedded(prepared.item, failure))
+                self._fail(failures.cannot_be_embedded(prepared.item, failure))
 
     # --- write
 
     async def _write_all(self, source: asyncio.Queue[Embedded | None]) -> None:
         written = 0
-        while (embedded := await source.get()) is not None:
+        async for group in groups(source):
+            await self._write_group(group)
+            before, written = written, written + len(group)
+            if before // MERGE_EVERY < written // MERGE_EVERY:
+                await self._merge(final=False)
+            for _ in group:
+                source.task_done()
+
+    async def _write_group(self, group: Sequence[Embedded]) -> None:
+        """Documents that waited together share a transaction. Where it fails each is tried alone: only the one to blame fails."""
+        try:
+            outcome = await self._database.again(partial(self._writer.write, group))
+        except (*REFUSED, ItemError) as error:
+            if len(group) > 1:
+                for one in group:
+                    await self._write_group([one])
+            else:
+                item = group[0].prepared.item
+                self._fail(error if isinstance(error, ItemError) else failures.refused(item, error))
+            return
+        self._count_links(outcome.links)
+        for _ in outcome.stored:
+            self._count("unchanged")
+        for embedded, before in outcome.written:
+            self._count_written(embedded, before)
+        for embedded in outcome.stale:
             try:
-                await self._database.again(partial(self._write, embedded))
-            except REFUSED as error:
-                self._fail(_refused(embedded.prepared.item, error))
+                await self._start_over(embedded.prepared)
             except ItemError as error:
                 self._fail(error)
-            written += 1
-            if written % MERGE_EVERY == 0:
-                await self._merge(final=False)
-            source.task_done()
 
-    async def _write(self, embedded: Embedded) -> None:
+    def _count_written(self, embedded: Embedded, before: UUID | None) -> None:
         prepared = embedded.prepared
-        document_id = store.document_key(self._source.source_id, prepared.item.external_id)
-        async with self._database.transaction(self._identity, "write") as connection:
-            await self._lock(connection, document_id, prepared.document)
-            state = await store.document_state(connection, document_id, prepared.raw_hash, prepared.stated)
-            if state.erased_at is not None:
-                raise _erased(prepared.item, state.erased_at)
-            if state.deleted_at not in (None, prepared.deleted_at):
-                raise _deleted_meanwhile(prepared.item)
-            # labels are no part of a revision: equal text may come with others
-            access = self._access(prepared, state)
-            if state.is_stored and access is not None:
-                await store.update_access(connection, document_id, access)
-            if not state.is_stored and (fresh := self._still_fits(prepared, state)):
-                links = await self._write_checked(connection, self._revision(embedded, document_id, state))
-        if state.is_stored:
-            self._count("unchanged")
-            return
-        if not fresh:
-            await self._start_over(prepared)
-            return
-        self._count_links(links)
         ahead = plan.not_yet(prepared.document, datetime.now(UTC).date())
         self.tally.warnings += [f"{prepared.item.path}: {warning}" for warning in ahead]
-        self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -663,68 +617,7 @@ class Ingest:
         if prepared.was is not None:
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", prepared.item.external_id, prepared.was.external_id))
-        self._count("new" if prepared.is_new and state.current_revision_id is None else "changed")
-
-    async def _lock(self, connection: Any, document_id: UUID, document: ParsedDocument) -> None:
-        """The document and the one it replaces: were both written at the same moment, neither would see the other."""
-        locked = [document_id]
-        if document.supersedes is not None:
-            locked.append(store.document_key(self._source.source_id, document.supersedes))
-        declares = document.supersedes is not None or document.item is not None
-        await store.lock_documents(connection, locked, declares=declares)
-
-    def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
-        """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
-        itself that wrote in between: the later line of a collection is the later version."""
-        if state.current_revision_id == prepared.expected or self._of_run.is_own(state.current_revision_id):
-            return True
-        return plan.stated_from(prepared.document) is not None and state.stated_from is not None
-
-    def _revision(
-        self, embedded: Embedded, document_id: UUID, state: store.DocumentState
-    ) -> store.RevisionToWrite:
-        prepared = embedded.prepared
-        return store.RevisionToWrite(
-            source_id=self._source.source_id,
-            document_id=document_id,
-            number=state.last_number + 1,
-            document=prepared.document,
-            lang=prepared.lang,
-            langs=prepared.langs,
-            analysers=tuple(map(plan.analyser_for, prepared.langs)),
-            raw_hash=prepared.raw_hash,
-            bytes_hash=plan.bytes_hash(prepared.item),
-            stated=prepared.stated,
-            supersedes_now=self._overrides.supersedes,
-            chunker=self._chunker.version,
-            chunks=prepared.chunks,
-            hashes=prepared.hashes,
-            vectors=embedded.vectors,
-            becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
-            access=self._access(prepared, state),
-            dropped=prepared.dropped,
-        )
-
-    def _access(self, prepared: Prepared, state: store.DocumentState) -> Access | None:
-        """Labels belong to the document: the caller's word counts, else its newest version's, never an older one's. A document
-        that only changed its name keeps those that were set on it."""
-        document = prepared.document
-        newest = plan.becomes_current(plan.stated_from(document), state.stated_from)
-        kept = prepared.was.access if prepared.was else None
-        return self._overrides.access or (document.access if newest else None) or kept
-
-    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> store.Links:
-        written, links = await store.write_revision(connection, self._space_id, revision)
-        wanted = len(revision.chunks)
-        searchable = 0 if written.is_superseded or not revision.becomes_current else wanted
-        if (written.current_chunks, written.lexical_rows, written.vectors) != (searchable, wanted, wanted):
-            raise ItemError(
-                f"wrote {written} of {wanted} chunks; nothing was kept",
-                external_id=revision.document.external_id,
-                stage="store",
-                fix="run `veraz status`, then ingest it again",
-            )
-        return links
+        self._count("new" if prepared.is_new and before is None else "changed")
 
     async def _start_over(self, prepared: Prepared) -> None:
         """Another ingest published this document meanwhile. A file is read again, so that the older text cannot
@@ -745,8 +638,8 @@ class Ingest:
         try:
             await self._embed_texts(window, texts)
         except MalformedResponse as error:
-            raise _cannot_be_embedded(again.item, error) from error
-        await self._write(Embedded(again, texts.of(again), len(texts.fresh)))
+            raise failures.cannot_be_embedded(again.item, error) from error
+        await self._write_group([Embedded(again, texts.of(again), len(texts.fresh))])
 
     # --- shared
 
@@ -790,35 +683,6 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
 
     while batch := await asyncio.to_thread(take):
         yield batch
-
-
-def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
-    reason = str(error).splitlines()[0]
-    return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
-
-
-def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
-    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
-
-
-def _erased(item: RawItem, when: datetime) -> ItemError:
-    return ItemError(
-        f"was erased on {when:%Y-%m-%d} and does not come back by itself",
-        path=item.path,
-        external_id=item.external_id,
-        stage="store",
-        fix="leave it out, or allow it again with: veraz restore EXTERNAL_ID --source SLUG",
-    )
-
-
-def _deleted_meanwhile(item: RawItem) -> ItemError:
-    return ItemError(
-        "was deleted while it was being ingested; it stays deleted",
-        path=item.path,
-        external_id=item.external_id,
-        stage="store",
-        fix="ingest it again if it should come back",
-    )
 
 
 def _reread(item: RawItem) -> RawItem:

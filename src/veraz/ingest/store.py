@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
@@ -11,7 +11,9 @@ from uuid import UUID
 
 import msgspec
 import numpy as np
+from psycopg import AsyncCursor
 
+from veraz.db.arrays import Reals
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.ingest.listing import LiveDocument
@@ -70,18 +72,23 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
+    """A document under its lock."""
+
+    document_id: UUID
     current_revision_id: UUID | None
     last_number: int
-    stated_from: date | None = None
-    deleted_at: datetime | None = None
-    erased_at: datetime | None = None
-    is_stored: bool = False  # exactly this revision is there already
+    stated_from: date | None
+    deleted_at: datetime | None
+    erased_at: datetime | None
+    is_stored: bool  # exactly this revision is there already
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the transaction sees of a revision before it commits. A document that is already superseded has no current chunks."""
+    """What the transaction sees of a revision before it commits; rows of an arm count where they are current as their chunk is.
+    A document that is already superseded has no current chunks."""
 
+    revision_id: UUID
     current_chunks: int
     lexical_rows: int
     vectors: int
@@ -203,21 +210,27 @@ async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *
     await connection.execute(statement("ingest", "lock_documents"), parameters)
 
 
-async def document_state(
-    connection: Connection, document_id: UUID, raw_hash: bytes, stated: Mapping[str, str]
-) -> DocumentState:
-    parameters = {"document_id": document_id, "raw_hash": raw_hash, "stated": _json(stated)}
-    row = await (await connection.execute(statement("ingest", "document_state"), parameters)).fetchone()
-    return DocumentState(*row) if row else DocumentState(None, 0)
+async def document_states(
+    connection: Connection, wanted: Sequence[tuple[UUID, bytes, Mapping[str, str]]]
+) -> dict[UUID, DocumentState]:
+    """Of those that exist, by document. `wanted`: the document, and of the revision that is to be written the raw hash and what
+    callers stated."""
+    parameters = {
+        "document_ids": [document_id for document_id, _, _ in wanted],
+        "raw_hashes": [raw_hash for _, raw_hash, _ in wanted],
+        "stated": [_json(stated) for _, _, stated in wanted],
+    }
+    rows = await (await connection.execute(statement("ingest", "document_states"), parameters)).fetchall()
+    return {state.document_id: state for state in (DocumentState(*row) for row in rows)}
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionToWrite:
-    """Everything that one transaction writes. `vectors`: one row per chunk, in order."""
+    """A whole revision. `vectors`: one row per chunk, in order."""
 
-    source_id: UUID
     document_id: UUID
     number: int
+    is_new: bool  # there is no document of that id yet
     document: ParsedDocument
     lang: str
     langs: tuple[str, ...]  # of each chunk, in order, as of `analysers`
@@ -225,7 +238,6 @@ class RevisionToWrite:
     raw_hash: bytes
     bytes_hash: bytes
     stated: Mapping[str, str]
-    supersedes_now: str | None  # what the caller of this run says that it replaces: an operator's word
     chunker: str
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
@@ -239,57 +251,50 @@ class RevisionToWrite:
         return revision_key(self.document_id, self.number)
 
 
-async def write_revision(
-    connection: Connection, space_id: int, revision: RevisionToWrite
-) -> tuple[Written, Links]:
-    """Inserts a whole revision and moves the pointer: sent as one pipeline, visible at the commit or not at all.
+async def write_revisions(
+    connection: Connection,
+    space_id: int,
+    source_id: UUID,
+    revisions: Sequence[RevisionToWrite],
+    *,
+    stated: str | None,
+) -> tuple[dict[UUID, Written], Links]:
+    """Inserts whole revisions of different documents and moves their pointers: sent as one pipeline, visible at the commit or not
+    at all. `stated`: what the caller of this run says that they replace.
 
-    Returns the check counts and what became of supersession links."""
-    document, revision_id = revision.document, revision.revision_id
-    keys = {"document_id": revision.document_id, "revision_id": revision_id}
-    owner = {
-        **keys,
-        "source_id": revision.source_id,
-        "external_id": document.external_id,
-        "document_type": document.document_type,
-        "becomes_current": revision.becomes_current,
-        **access_columns(revision.access),
-    }
-    chunk_ids = [chunk_key(revision_id, c.ord) for c in revision.chunks]
+    Pointers and links come first, so that chunks are written as what they will be: current or not. Returns the check counts by
+    revision, and what became of supersession links."""
+    known = [r for r in revisions if not r.is_new]
+    chunk_ids = [chunk_key(r.revision_id, c.ord) for r in revisions for c in r.chunks]
+    vectors = np.concatenate([r.vectors for r in revisions])
     async with connection.pipeline():
-        await connection.execute(statement("ingest", "insert_document"), owner)
-        await connection.execute(
-            statement("ingest", "insert_revision"), {**keys, **_revision_columns(revision)}
+
+        async def send(name: str, of_space: int | None = None, **parameters: Any) -> AsyncCursor[Any]:
+            if of_space is None:
+                return await connection.execute(statement("ingest", name), parameters)
+            return await connection.execute(space_statement("ingest", name, of_space), parameters)
+
+        new = _json([_owner(r) for r in revisions if r.is_new])
+        await send("insert_documents", source_id=source_id, documents=new)
+        await send("insert_revisions", revisions=_json([_revision_row(r) for r in revisions]))
+        await send("insert_sections", sections=_json([row for r in revisions for row in _section_rows(r)]))
+        for revision in known:
+            await send("publish_revision", **_owner(revision))
+        linked = await send(
+            "link_written", document_ids=[r.document_id for r in revisions], stated_supersedes=stated
         )
-        await connection.execute(
-            statement("ingest", "insert_sections"), {**keys, "sections": _sections_json(document)}
-        )
-        await connection.execute(
-            statement("ingest", "insert_chunks"),
-            {**keys, "chunks": _chunks_json(revision)},
-        )
-        await connection.execute(
-            space_statement("ingest", "insert_vectors", space_id),
-            {
-                **keys,
-                "chunk_ids": chunk_ids,
-                "vectors": [_vector_text(v) for v in revision.vectors],
-            },
-        )
-        await connection.execute(
-            statement("ingest", "index_revision"), {**keys, "analysers": list(revision.analysers)}
-        )
-        await connection.execute(statement("ingest", "publish_revision"), owner)
-        await connection.execute(statement("ingest", "refresh_currency"), keys)
-        stated = {"stated_supersedes": revision.supersedes_now}
-        linked = await connection.execute(statement("ingest", "link_supersession"), {**keys, **stated})
-        counted = await connection.execute(
-            space_statement("ingest", "count_written", space_id), {**keys, "chunk_ids": chunk_ids}
-        )
-        row, links = await counted.fetchone(), await linked.fetchone()
+        for revision in known:
+            await send("refresh_currency", document_id=revision.document_id)
+        await send("insert_chunks", chunks=_json([row for r in revisions for row in _chunk_rows(r)]))
+        analysers = [analyser for r in revisions for analyser in r.analysers]
+        await send("index_chunks", chunk_ids=chunk_ids, analysers=analysers)
+        numbers = Reals(vectors.ravel())
+        await send("insert_vectors", space_id, chunk_ids=chunk_ids, vectors=numbers, width=vectors.shape[1])
+        counted = await send("count_written", space_id, chunk_ids=chunk_ids)
+        written = {row[0]: Written(*row) for row in await counted.fetchall()}
+        row = await linked.fetchone()
     assert row is not None
-    assert links is not None
-    return Written(*row), Links(*links)
+    return written, Links(*row)
 
 
 async def restate_supersession(connection: Connection, document_id: UUID, supersedes: str) -> Links:
@@ -300,63 +305,89 @@ async def restate_supersession(connection: Connection, document_id: UUID, supers
     return Links(*row)
 
 
-def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
+def _owner(revision: RevisionToWrite) -> dict[str, Any]:
+    document = revision.document
+    return {
+        "document_id": revision.document_id,
+        "revision_id": revision.revision_id,
+        "external_id": document.external_id,
+        "document_type": document.document_type,
+        "becomes_current": revision.becomes_current,
+        **access_columns(revision.access),
+    }
+
+
+def _revision_row(revision: RevisionToWrite) -> dict[str, Any]:
     document = revision.document
     same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
     kept = [part for part in revision.dropped if part.why != "blank"]
-    more = ("valid_from", "valid_to", "supersedes", "item", "edition", "media", "parser")
+    more = (
+        "valid_from",
+        "valid_to",
+        "supersedes",
+        "item",
+        "edition",
+        "media",
+        "parser",
+        "meta",
+        "page_starts",
+    )
     return {
         **{name: getattr(document, name) for name in (*same, *more)},
+        "document_id": revision.document_id,
+        "revision_id": revision.revision_id,
         "number": revision.number,
         "lang": revision.lang,
-        "raw_hash": revision.raw_hash,
-        "bytes_hash": revision.bytes_hash,
-        "stated": _json(revision.stated),
+        "raw_hash": _bytea(revision.raw_hash),
+        "bytes_hash": _bytea(revision.bytes_hash),
+        "stated": revision.stated,
         "chunker": revision.chunker,
-        "meta": _json(document.meta),
-        "page_starts": list(document.page_starts),
         "dropped": [edge for part in kept for edge in (part.start, part.end)],
         "dropped_why": [part.why for part in kept],
     }
+
+
+def _bytea(value: bytes) -> str:
+    return "\\x" + value.hex()
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _sections_json(document: ParsedDocument) -> str:
-    return msgspec.json.encode(document.sections).decode()
+def _section_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
+    names = ("ord", "parent", "level", "heading", "heading_path", "start", "end")
+    for section in revision.document.sections:
+        yield {"revision_id": revision.revision_id, **{name: getattr(section, name) for name in names}}
 
 
-def _chunks_json(revision: RevisionToWrite) -> str:
-    rows = [
-        {
-            "chunk_id": chunk_key(revision.revision_id, c.ord),
-            "ord": c.ord,
+def _chunk_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
+    same = (
+        "ord",
+        "section",
+        "heading_path",
+        "kind",
+        "body",
+        "display",
+        "header",
+        "token_count",
+        "page",
+        "embedded",
+    )
+    for chunk, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True):
+        yield {
+            **{name: getattr(chunk, name) for name in same},
+            "chunk_id": chunk_key(revision.revision_id, chunk.ord),
+            "document_id": revision.document_id,
+            "revision_id": revision.revision_id,
             "lang": lang,
-            "section": c.section,
-            "heading_path": c.heading_path,
-            "kind": c.kind,
-            "body": c.body,
-            "display": c.display,
-            "header": c.header,
-            "token_count": c.token_count,
-            "spans": [edge for span in c.spans for edge in (span.start, span.end)],
-            "start": c.spans[0].start,
-            "end": c.spans[-1].end,
-            "page": c.page,
-            "content_hash": content_hash.hex(),
-            "embedded": c.embedded,
-            "window_start": c.window.start if c.window else None,
-            "window_end": c.window.end if c.window else None,
+            "spans": [edge for span in chunk.spans for edge in (span.start, span.end)],
+            "start": chunk.spans[0].start,
+            "end": chunk.spans[-1].end,
+            "content_hash": _bytea(content_hash),
+            "window_start": chunk.window.start if chunk.window else None,
+            "window_end": chunk.window.end if chunk.window else None,
         }
-        for c, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True)
-    ]
-    return msgspec.json.encode(rows).decode()
-
-
-def _vector_text(vector: Vectors) -> str:
-    return msgspec.json.encode(vector.astype(np.float16).tolist()).decode()
 
 
 def access_columns(access: Access | None) -> dict[str, Any]:
