@@ -102,7 +102,13 @@ def test_front_matter_is_read_and_is_no_text() -> None:
 
 @pytest.mark.parametrize(
     ("written", "title"),
-    [("", "H"), ('""', "H"), ("[Draft]", "[Draft]"), ("'[Draft] Doses'", "[Draft] Doses"), ("  a \t b ", "a b")],
+    [
+        ("", "H"),
+        ('""', "H"),
+        ("[Draft]", "[Draft]"),
+        ("'[Draft] Doses'", "[Draft] Doses"),
+        ("  a \t b ", "a b"),
+    ],
 )
 def test_a_title_is_the_text_that_is_written(written: str, title: str) -> None:
     assert parse(f"---\ntitle: {written}\nlang: en\n---\n# H\n\nText.").title == title

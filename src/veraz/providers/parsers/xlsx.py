@@ -18,11 +18,11 @@ from veraz.providers.parsers.file import document
 from veraz.providers.parsers.grid import MAX_CELLS, MAX_COLUMNS
 from veraz.providers.parsers.number_format import BUILT_IN, shown
 from veraz.providers.parsers.properties import read_properties
-from veraz.providers.parsers.scripts import Script, joined
 from veraz.providers.parsers.sheets import Area, Sheet, Value, counted, write_sheet
 from veraz.providers.parsers.word_styles import whole
 from veraz.providers.parsers.writing import Writer
 from veraz.providers.parsers.zipped import Package
+from veraz.text.scripts import Script, joined
 
 VERSION = "xlsx/1"
 
