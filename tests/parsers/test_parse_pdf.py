@@ -58,10 +58,10 @@ def test_what_a_program_calls_a_file_is_no_title(title: str) -> None:
 
 def test_of_a_drug_label_the_title_names_the_drug() -> None:
     page = Page().text(50, 60, "HIGHLIGHTS", 18).lines(50, 100, *BODY)
-    notice = "These highlights do not include all the information needed to use ZENTRA. See full prescribing information for ZENTRA. "
-    assert parse(build(page, title=f"{notice}ZENTRA tablets, for oral use Initial U.S. Approval: 1954")).title == (
-        "ZENTRA tablets, for oral use"
-    )
+    notice = "These highlights do not include all the information needed. See full prescribing information for ZENTRA. "
+    assert parse(
+        build(page, title=f"{notice}ZENTRA tablets, for oral use Initial U.S. Approval: 1954")
+    ).title == ("ZENTRA tablets, for oral use")
     assert parse(build(page, title=notice)).title == "HIGHLIGHTS"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _NOTICE = re.compile(
-    r"(?:These highlights do not include all the information|See full prescribing information for)\b[^.]*\.\s*", re.I
+    r"(?:These highlights do not include all the information|See full prescribing information for)\b[^.]*\.\s*",
+    re.I,
 )
 _APPROVAL = re.compile(r"\s*Initial U\.?\s?S\.? Approval\s*:?\s*\d{4}\s*", re.I)
 
