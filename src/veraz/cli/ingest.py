@@ -24,7 +24,7 @@ from veraz.cli.state import State
 from veraz.errors import UsageError
 
 if TYPE_CHECKING:
-    from veraz.ingest.pipeline import Tally
+    from veraz.ingest.tally import Tally
     from veraz.nouns.corpus import IngestReport
 
 SOME_FAILED = 4
