@@ -47,8 +47,9 @@ from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunkers import stated_chunker
 from veraz.ingest.listing import list_items
-from veraz.ingest.pipeline import Chunking, Ingest, Progress, Prune
+from veraz.ingest.pipeline import Chunking, Ingest, Prune
 from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
+from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery

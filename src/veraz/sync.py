@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
-from veraz.ingest.pipeline import Progress
+from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport

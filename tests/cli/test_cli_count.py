@@ -38,6 +38,13 @@ def test_folders_files_globs_and_collections(folder: Path) -> None:
         assert sum(1 for _ in discover(paths)) == wanted
 
 
+def test_what_is_left_out_does_not_count(folder: Path) -> None:
+    (folder / "below" / ".verazignore").write_text("b.txt")
+    for paths in ([str(folder)], [str(folder / "**" / "*")]):
+        left = sum(1 for _ in discover(paths, exclude=["*.png", "rows.jsonl"]))
+        assert count_items(paths, ["*.png", "rows.jsonl"]) == left == 3
+
+
 def test_standard_input_has_no_length(folder: Path) -> None:
     assert count_items(["-", str(folder)]) is None
 

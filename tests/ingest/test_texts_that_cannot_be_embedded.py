@@ -94,7 +94,7 @@ async def test_a_file_that_is_read_again_may_be_impossible_to_embed(
                     file.write_text("Published by another.")
                     await other.ingest([str(file)], source="s", lang="en")
                 file.write_text(text)
-                run._vectors.clear()  # as after many windows
+                run._embedding._vectors.clear()  # as after many windows
             await started(run, ready)
 
         monkeypatch.setattr(pipeline.Ingest, "_write_group", write)

@@ -7,11 +7,14 @@ import io
 import json
 import os
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from veraz.errors import ItemError
+from veraz.errors import ItemError, UsageError
+from veraz.ingest import collection
+from veraz.ingest import discover as discovery
 from veraz.ingest.discover import discover
 from veraz.nouns.corpus import RawItem
 
@@ -58,6 +61,16 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     items, errors = found(tmp_path)
     assert [i.external_id for i in items] == ["real/a.md"]
     assert "not there" in errors[0].reason
+
+
+def test_a_glob_follows_a_loop_of_links_once(tmp_path: Path) -> None:
+    write(tmp_path / "real/z.md")
+    write(tmp_path / "real/deep/a.md")
+    (tmp_path / "real/loop").symlink_to(tmp_path)
+    (tmp_path / "again.md").symlink_to(tmp_path / "real/z.md")
+    items, errors = found(tmp_path / "**/*.md")
+    assert [i.external_id for i in items] == ["again.md", "real/deep/a.md", "real/z.md"]
+    assert errors == []
 
 
 def test_what_cannot_be_taken_is_named_with_its_fix(tmp_path: Path) -> None:
@@ -192,3 +205,81 @@ def test_a_path_that_the_system_refuses_is_an_error_of_its_own(tmp_path: Path) -
     items, errors = found("x" * 5000, tmp_path)
     assert [i.external_id for i in items] == ["ok.md"]
     assert "too long" in errors[0].reason
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "docs/a.md")
+    (tmp_path / "link.md").symlink_to(path)
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named/a.md").symlink_to(path)
+    items, errors = found(tmp_path / "docs", path, tmp_path / "docs/*.md", tmp_path / "named/a.md")
+    assert [(i.external_id, i.path) for i in items] == [("a.md", str(path))]
+    assert errors == []
+
+
+def test_a_pipe_in_a_folder_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    os.mkfifo(tmp_path / "b.jsonl")
+    write(tmp_path / "c.txt")
+    for paths in (tmp_path, tmp_path / "*"):
+        items, errors = found(paths)
+        assert [i.external_id for i in items] == ["c.txt"]
+        assert [(e.external_id, e.reason) for e in errors] == [
+            ("a.txt", "a pipe, a socket or a device, not a file"),
+            ("b.jsonl", "a pipe, a socket or a device, not a file"),
+        ]
+
+
+def test_a_pipe_that_is_named_by_itself_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit((tmp_path / "a.txt").write_bytes, b"words")
+        assert [i.payload for i in found(tmp_path / "a.txt")[0]] == [b"words"]
+
+
+def test_a_line_without_end_costs_itself_and_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "MAX_LINE", 1 << 20)
+    monkeypatch.setattr(discovery, "MAX_LINE", 1 << 20)
+    long = b'{"id": "long", "text": "' + b"a" * (40 << 20) + b'"}\n'
+    rows = b'{"id": "a", "text": "x"}\n' + long + b'{"id": "b", "text": "y"}\n'
+    plain = write(tmp_path / "c.jsonl", rows)
+    packed = write(tmp_path / "c.jsonl.gz", gzip.compress(rows + long.rstrip()))
+    tracemalloc.start()
+    for path, wrong in ((plain, ["2"]), (packed, ["2", "4"])):
+        items, errors = found(path)
+        assert [(i.external_id, i.line) for i in items] == [("a", 1), ("b", 3)]
+        assert [e.path for e in errors] == [f"{path}:{line}" for line in wrong]
+        assert errors[0].reason == "a line of more than 1 MiB"
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+    items, errors = found("-", stdin=long + rows)
+    assert [i.external_id for i in items] == ["a", "b"]
+    assert [e.path for e in errors] == ["-:1", "-:3"]
+
+
+def test_a_text_on_standard_input_is_no_larger_than_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "MAX_BYTES", 1 << 20)
+    text = b"word " * (1 << 20)
+    _, errors = found("-", stdin=text)
+    assert [(e.path, e.reason) for e in errors] == [("-", "larger than 1 MiB")]
+    assert found("-", stdin=text[: 1 << 20])[0][0].payload == text[: 1 << 20]
+
+
+def test_rules_that_cannot_be_read_name_their_file(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt")
+    write(tmp_path / "deep/.verazignore", "ok\n!\n")
+    write(tmp_path / "deep/b.txt")
+    for paths in (tmp_path, tmp_path / "deep/*.txt"):
+        with pytest.raises(UsageError, match=r"deep/\.verazignore: '!' is no pattern"):
+            found(paths)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_rules_that_may_not_be_read_stop_the_run(tmp_path: Path) -> None:
+    write(tmp_path / ".verazignore", "secret.txt").chmod(0)
+    write(tmp_path / "secret.txt")
+    for paths in (tmp_path, tmp_path / "*.txt"):
+        with pytest.raises(UsageError, match=r"\.verazignore cannot be read: Permission denied"):
+            found(paths)

@@ -45,6 +45,7 @@ async def outcome(pool: ParserPool | ParsersHere, one: RawItem) -> ParsedDocumen
         ("memory", "needs more memory than a document may"),
         ("creep", "needs more memory than a document may"),
         ("deep", "nested too deeply"),
+        ("flood", "its parser answered nothing that can be read"),
         ("raise", "its parser failed: ZeroDivisionError: division by zero"),
     ],
 )

@@ -21,9 +21,10 @@ from veraz.cli.render.console import console, counted, duration
 from veraz.cli.render.ingest import progress_detail, show_changes, show_failures, show_report
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
+from veraz.errors import UsageError
 
 if TYPE_CHECKING:
-    from veraz.ingest.pipeline import Tally
+    from veraz.ingest.tally import Tally
     from veraz.nouns.corpus import IngestReport
 
 SOME_FAILED = 4
@@ -134,8 +135,8 @@ class Run:
         return report
 
     async def _count(self, bars: Bars) -> None:
-        with contextlib.suppress(OSError):  # the ingest itself names what cannot be read
-            self.total = await asyncio.to_thread(count_items, self.paths)
+        with contextlib.suppress(UsageError):  # the ingest itself says it
+            self.total = await asyncio.to_thread(count_items, self.paths, self.settings["exclude"])
         if self.tally is None and self.total is not None:
             bars.show("ingest", 0, self.total, f"{STARTING} {counted(self.total, 'document')}")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-
-import psycopg
+from typing import TYPE_CHECKING
 
 from veraz.errors import ItemError, MalformedResponse
 from veraz.nouns.corpus import RawItem
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 def refused(item: RawItem, error: psycopg.Error) -> ItemError:

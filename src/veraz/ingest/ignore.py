@@ -56,9 +56,17 @@ def rules(patterns: Sequence[str]) -> pathspec.GitIgnoreSpec:
 
 
 def _read(file: Path) -> pathspec.GitIgnoreSpec | None:
-    if not file.is_file():
-        return None
-    return rules(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    """Raises UsageError where the rules cannot be read: what they leave out must not be read instead."""
+    try:
+        if not file.is_file():
+            return None
+        return rules(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror or error}", fix="make it readable for this user"
+        ) from None
+    except UsageError as error:
+        raise UsageError(f"{file}: {error.what}", fix=error.fix) from None
 
 
 def _relative(path: Path, root: Path, is_folder: bool) -> str:

@@ -7,15 +7,13 @@ share, so stopping at any moment leaves whole revisions only, and running again 
 from __future__ import annotations
 
 import asyncio
-import time
 import zlib
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import psycopg
@@ -23,21 +21,21 @@ import psycopg
 from veraz.db.session import Database
 from veraz.errors import ItemError, MalformedResponse, VerazError
 from veraz.ingest import failures, plan, store
-from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
+from veraz.ingest.chunkers import stated_chunker, token_embedder
+from veraz.ingest.cutting import Cutter
 from veraz.ingest.discover import read_payload
-from veraz.ingest.listing import Listing, LiveDocument, gone
+from veraz.ingest.embedding import Embedding
+from veraz.ingest.listing import Gone, Listing, LiveDocument, gone
 from veraz.ingest.stages import Embedded, Parsed, Prepared, Texts
+from veraz.ingest.tally import Progress, Tally
 from veraz.ingest.versions import Versions
 from veraz.ingest.writing import Writer, groups
 from veraz.nouns.corpus import (
+    Access,
     Change,
-    ChangeKind,
-    Chunk,
-    Dropped,
     Identity,
     IngestReport,
     ItemFailure,
-    ParsedDocument,
     RawItem,
     SourceSettings,
     Vectors,
@@ -48,21 +46,14 @@ from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
 WINDOW_CHUNKS = 384
 """Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
 WINDOW_ITEMS = 64
+WINDOW_BYTES = 1 << 26
+"""Of items that are in memory together, unless a single one is larger: files may have half a gigabyte."""
 DELETED_TOGETHER = 500
-SURE_CHARACTERS = 200
-"""A section shorter than this is taken to be in the document's language."""
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
 """What the server says of a document that it will not take; anything else says something about the server."""
-REMEMBERED_VECTORS = 50_000
-"""Vectors kept in memory to share among equal texts; older ones are read back from the database."""
-
-HARMLESS = "text"
-"""What a provider is asked to embed when it took nothing else yet: whether it is to blame, or the documents."""
-
-Progress = Callable[["Tally"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,43 +72,6 @@ class Prune:
 
     listing: Listing
     confirmed: bool = False
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts so far; the one object that changes during a run."""
-
-    seen: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    errors: list[ItemFailure] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-    embedding_seconds: float = 0.0
-
-    def report(self, *, dry_run: bool = False) -> IngestReport:
-        names = (
-            "new",
-            "changed",
-            "unchanged",
-            "superseded",
-            "unsuperseded",
-            "deleted",
-            "documents",
-            "chunks",
-            "embedded",
-            "reused",
-            "renamed",
-        )
-        return IngestReport(
-            **{name: self.counts[name] for name in names},
-            failed=len(self.errors),
-            seconds=round(time.perf_counter() - self.started, 3),
-            errors=tuple(self.errors),
-            warnings=tuple(self.warnings),
-            changes=tuple(self.changes),
-            dry_run=dry_run,
-        )
 
 
 class Ingest:
@@ -147,9 +101,7 @@ class Ingest:
         self._detector = detector
         self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
         self._progress = progress or (lambda _: None)
-        self._vectors: dict[bytes, Vectors] = {}
-        self._gone: dict[bytes, LiveDocument] = {}
-        self._provider_answers = False  # it embedded something in this run
+        self._gone = Gone()
         self._of_run = Versions()
         self.tally = Tally()
 
@@ -159,18 +111,18 @@ class Ingest:
         stays away; CheckFailed before anything was done when too much would be deleted."""
         if self._settings.chunker is not None:
             self._choose_chunker(self._settings.chunker)  # refused before the source remembers it
-        missing = await self._missing(prune)
+        await self._look_for_gone(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
         self._choose_chunker(self._source.chunker)
-        self._writer = Writer(
-            self._database,
-            self._identity,
-            self._space_id,
-            self._source.source_id,
-            self._chunker.version,
-            self._overrides,
-            self._of_run,
+        self._writer = self._new_writer()
+        self._cutter = self._new_cutter()
+        self._embedding = Embedding(
+            self._embedder,
+            self._stored_vectors,
+            pooled=self._chunker.pooled,
+            tally=self.tally,
+            fail=self._fail,
         )
         parsed: asyncio.Queue[list[Parsed] | None] = asyncio.Queue(maxsize=1)
         prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
@@ -186,50 +138,56 @@ class Ingest:
             if known is None:
                 raise
             raise _first(known) from None
-        await self._delete(missing)
+        await self._delete(self._gone.left())
         await self._merge(final=True)
         return self.tally.report()
 
     async def preview(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
-        """What `run` would do, told by hashes alone: nothing is parsed, embedded or written."""
-        missing = await self._missing(prune)
+        """What `run` would do, told by hashes and labels alone: nothing is parsed, embedded or written."""
+        await self._look_for_gone(prune)
         source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
         async with self._database.transaction(self._identity, "write") as connection:
             stored = await store.stored_source(connection, source_id)
         self._choose_chunker(self._settings.chunker or (stored.chunker if stored else None))
         renamed: set[str] = set()
         async for batch in _batches(items):
-            for entry in batch:
-                if isinstance(entry, ItemError):
-                    self._fail(entry)
-            raws = [entry for entry in batch if isinstance(entry, RawItem)]
+            raws = self._taken(batch)
             async with self._database.transaction(self._identity, "write") as connection:
                 known = await store.known_documents(connection, source_id, [i.external_id for i in raws])
             for item in raws:
-                self._compare(item, known.get(item.external_id), renamed)
-        for document in missing:
-            if document.external_id not in renamed:
-                self.tally.changes.append(Change("deleted", document.external_id))
+                try:
+                    self._compare(item, known.get(item.external_id), renamed)
+                except ItemError as error:
+                    self._fail(error)
+        missing = self._gone.left()
+        self.tally.changes += [
+            Change("deleted", d.external_id) for d in missing if d.external_id not in renamed
+        ]
         self.tally.counts["deleted"] = len(missing)
         return self.tally.report(dry_run=True)
 
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
-        digest = plan.raw_hash(item, self._versions)
+        digest, stated = plan.raw_hash(item, self._versions), self._overrides.stated()
         if stored is not None and stored.erased_at is not None:
-            self._fail(failures.erased(item, stored.erased_at))
-        elif stored is not None and stored.holds(digest, self._overrides.stated()):
-            self._count("unchanged")
+            raise failures.erased(item, stored.erased_at)
+        if stored is not None and stored.holds(digest, stated):
+            access = self._stated_access(item, is_current=stored.is_current(digest, stated))
+            kept = access is None or access == stored.access
+            self._foresee("unchanged" if kept else "changed", item)
         elif stored is not None and item.record is not None and stored.held(digest):
-            self._count("unchanged")  # an earlier version in the same collection
-        elif stored is None and (was := self._gone.get(digest)) is not None:
+            self._foresee("unchanged", item)  # an earlier version in the same collection
+        elif stored is None and (was := self._gone.renamed(digest)) is not None:
             renamed.add(was.external_id)
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", item.external_id, was.external_id))
             self._count("new")
         else:
-            kind: ChangeKind = "new" if stored is None or stored.current_revision_id is None else "changed"
+            self._foresee("new" if stored is None or stored.current_revision_id is None else "changed", item)
+
+    def _foresee(self, kind: Literal["new", "changed", "unchanged"], item: RawItem) -> None:
+        if kind != "unchanged":
             self.tally.changes.append(Change(kind, item.external_id))
-            self._count(kind)
+        self._count(kind)
 
     def _choose_chunker(self, stated: str | None) -> None:
         """The chunker of the source, or the configured one; raises UsageError where this embedder cannot serve it."""
@@ -245,15 +203,13 @@ class Ingest:
 
     # --- what is gone
 
-    async def _missing(self, prune: Prune | None) -> tuple[LiveDocument, ...]:
+    async def _look_for_gone(self, prune: Prune | None) -> None:
         if prune is None:
-            return ()
+            return
         source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
         async with self._database.transaction(self._identity, "write") as connection:
             live = await store.live_documents(connection, source_id)
-        missing = gone(prune.listing, live, confirmed=prune.confirmed)
-        self._gone = {d.raw_hash: d for d in missing if d.raw_hash is not None}
-        return missing
+        self._gone = gone(prune.listing, live, confirmed=prune.confirmed)
 
     async def _delete(self, missing: Sequence[LiveDocument]) -> None:
         renamed = {change.was for change in self.tally.changes}
@@ -274,15 +230,20 @@ class Ingest:
         self, items: Iterator[RawItem | ItemError], out: asyncio.Queue[list[Parsed] | None]
     ) -> None:
         async for batch in _batches(items):
-            for entry in batch:
-                if isinstance(entry, ItemError):
-                    self._fail(entry)
-            if parsed := await self._parse([entry for entry in batch if isinstance(entry, RawItem)]):
+            if parsed := await self._parse(self._taken(batch)):
                 await out.put(parsed)
         left = self._of_run.left()
         for start in range(0, len(left), WINDOW_ITEMS):
             await out.put(await self._parse(left[start : start + WINDOW_ITEMS], last=True))
         await out.put(None)
+
+    def _taken(self, batch: Sequence[RawItem | ItemError]) -> list[RawItem]:
+        """The items of a batch; what could not be taken is reported. Neither is gone."""
+        for entry in batch:
+            self._gone.met(entry.external_id)
+            if isinstance(entry, ItemError):
+                self._fail(entry)
+        return [entry for entry in batch if isinstance(entry, RawItem)]
 
     async def _parse(self, items: Sequence[RawItem], *, last: bool = False) -> list[Parsed]:
         """Those of the items that are not stored in this state; what cannot be taken is reported. `last`: no further version of
@@ -326,12 +287,12 @@ class Ingest:
             self._fail(error)
             return None
         self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
-        was = self._gone.get(digest) if stored is None else None
+        was = self._gone.renamed(digest) if stored is None else None
         return Parsed(item, document, digest, overrides.stated(), stored, was)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
-            access = self._overrides.access or (stated_access(item) if is_current else None)
+            access = self._stated_access(item, is_current=is_current)
             restated = await self._restate(item, stored)
         except ItemError as error:
             self._fail(error)
@@ -343,6 +304,11 @@ class Ingest:
             self._count("changed")
         else:
             self._count("changed" if restated else "unchanged")
+
+    def _stated_access(self, item: RawItem, *, is_current: bool) -> Access | None:
+        """Who may read a stored document, as is said now: by the caller, else by the record of its newest version.
+        Raises ItemError for labels that cannot be read."""
+        return self._overrides.access or (stated_access(item) if is_current else None)
 
     async def _restate(self, item: RawItem, stored: store.KnownDocument) -> bool:
         """What the caller says that an unchanged document replaces counts now, whatever was said since. True where it changed
@@ -382,101 +348,36 @@ class Ingest:
         await out.put(None)
 
     async def _chunk(self, parsed: Sequence[Parsed]) -> list[Prepared]:
+        """Those that could be cut. The thread only returns: the tally and the caller's progress belong to the event loop."""
         prepared = []
-        self._loop = asyncio.get_running_loop()
-        for outcome in await asyncio.to_thread(self._chunk_each, parsed):
+        for outcome in await asyncio.to_thread(self._cutter.cut_each, parsed):
             if isinstance(outcome, ItemError):
                 self._fail(outcome)
             else:
                 prepared.append(outcome)
         return prepared
 
-    def _chunk_each(self, parsed: Sequence[Parsed]) -> list[Prepared | ItemError]:
-        """Runs in a worker thread, so it only returns: the tally and the caller's progress belong to the event loop."""
-        outcomes: list[Prepared | ItemError] = []
-        for one in parsed:
-            try:
-                outcomes.append(self._chunk_one(one))
-            except ItemError as error:
-                outcomes.append(error)
-            except MalformedResponse as error:  # of a chunker that looks at meanings
-                outcomes.append(failures.cannot_be_embedded(one.item, error))
-        return outcomes
+    def _new_cutter(self) -> Cutter:
+        loop = asyncio.get_running_loop()
 
-    def _chunk_one(self, parsed: Parsed) -> Prepared:
-        item, document, stored = parsed.item, parsed.document, parsed.stored
-        lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
-        chunks = self._chunker.chunk(document, self._context(document, lang))
-        if not chunks:
-            raise ItemError(
-                "no content",
-                path=item.path,
-                external_id=item.external_id,
-                stage="chunk",
-                fix="leave the file out",
+        def embed(texts: Sequence[str]) -> Vectors:
+            """Chunkers run in a worker thread; models belong to the event loop."""
+            return (
+                asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), loop)
+                .result()
+                .vectors
             )
-        expected = stored.current_revision_id if stored else None
-        hashes = tuple(self._hash(document, chunk) for chunk in chunks)
-        deleted_at = stored.deleted_at if stored else None
-        return Prepared(
-            item,
-            document,
-            lang,
-            self._langs(document, lang, chunks),
-            chunks,
-            self._dropped(document, chunks, item),
-            hashes,
-            parsed.raw_hash,
-            parsed.stated,
-            expected,
-            expected is None,
-            deleted_at,
-            parsed.was,
+
+        return Cutter(
+            self._chunker,
+            limit=self._chunking.limit,
+            header=self._chunking.header,
+            source_name=self._source.name,
+            lang_is_stated=self._overrides.lang is not None,
+            count_tokens=self._embedder.count_tokens,
+            embed=embed,
+            detector=self._detector,
         )
-
-    def _dropped(
-        self, document: ParsedDocument, chunks: Sequence[Chunk], item: RawItem
-    ) -> tuple[Dropped, ...]:
-        try:
-            return dropped(document, chunks)
-        except ValueError as error:  # a fault of the chunker: nobody may be shown a document with holes
-            raise ItemError(
-                str(error),
-                path=item.path,
-                external_id=item.external_id,
-                stage="chunk",
-                fix="choose another chunker for the source, and report this one",
-            ) from None
-
-    def _context(self, document: ParsedDocument, lang: str) -> ChunkContext:
-        return ChunkContext(
-            document.publisher or self._source.name,
-            self._chunking.limit,
-            self._embedder.count_tokens,
-            lang,
-            self._chunking.header,
-            self._embed_from_thread,
-        )
-
-    def _embed_from_thread(self, texts: Sequence[str]) -> Vectors:
-        """For chunkers that look at meanings. They run in a worker thread; models belong to the event loop."""
-        batch = asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), self._loop).result()
-        return batch.vectors
-
-    def _hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
-        return plan.pooled_hash(document, chunk) if self._chunker.pooled else plan.content_hash(chunk)
-
-    def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
-        """The language of each chunk: its section's, where that holds enough words to be sure of another one. A caller who
-        states it is believed."""
-        if self._overrides.lang is not None or len(document.sections) == 1:
-            return (lang,) * len(chunks)
-        sections = {
-            section.ord: self._detector.certain(document.text[section.start : section.end]) or lang
-            for section in document.sections
-            if section.end - section.start >= SURE_CHARACTERS
-        }
-        return tuple(sections.get(chunk.section, lang) for chunk in chunks)
 
     # --- embed
 
@@ -486,90 +387,24 @@ class Ingest:
         while (window := await source.get()) is not None:
             texts = Texts()
             try:
-                await self._embed_window(window, texts)
+                await self._embedding.window(window, texts)
             except VerazError:
                 await self._hand_over(window, texts, out)
                 await out.join()  # what is embedded is paid for: it is written before the run ends
                 raise
             await self._hand_over(window, texts, out)
-            self._forget_old_vectors()
+            self._embedding.forget_old()
         await out.put(None)
-
-    async def _embed_window(self, window: Sequence[Prepared], texts: Texts) -> None:
-        try:
-            await self._embed_texts(window, texts)
-        except MalformedResponse:
-            await self._embed_one_by_one(window, texts)
 
     async def _hand_over(
         self, window: Sequence[Prepared], texts: Texts, out: asyncio.Queue[Embedded | None]
     ) -> None:
-        counted: set[bytes] = set()
-        for prepared in window:
-            if texts.hold(prepared):
-                new = (texts.fresh & set(prepared.hashes)) - counted
-                counted |= new
-                await out.put(Embedded(prepared, texts.of(prepared), len(new)))
+        for embedded in self._embedding.embedded(window, texts):
+            await out.put(embedded)
 
-    async def _embed_texts(self, window: Sequence[Prepared], into: Texts) -> None:
-        """Adds the vectors of a window: those in memory or stored are taken, equal texts share one call."""
-        texts = {h: c.embedded_text for p in window for h, c in zip(p.hashes, p.chunks, strict=True)}
-        into.vectors.update((h, self._vectors[h]) for h in texts if h in self._vectors)
-        unknown = [h for h in texts if h not in into.vectors]
-        if not unknown:
-            return
+    async def _stored_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
         async with self._database.transaction(self._identity, "write") as connection:
-            stored = await store.known_vectors(connection, self._space_id, unknown)
-        self._vectors.update(stored)
-        into.vectors.update(stored)
-        missing = [h for h in unknown if h not in stored]
-        if not missing:
-            return
-        started = time.perf_counter()
-        embedded = await (self._pooled(window) if self._chunker.pooled else self._each(missing, texts))
-        self._provider_answers = True
-        self.tally.embedding_seconds += time.perf_counter() - started
-        self._vectors.update(embedded)
-        into.vectors.update(embedded)
-        into.fresh.update(missing)
-
-    async def _each(self, missing: Sequence[bytes], texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
-        batch = await self._embedder.embed([texts[h] for h in missing], "passage")
-        self.tally.warnings += [
-            f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
-            for i in batch.truncated
-        ]
-        return dict(zip(missing, batch.vectors, strict=True))
-
-    async def _pooled(self, window: Sequence[Prepared]) -> dict[bytes, Vectors]:
-        """Vectors that depend on the whole document: one call a document."""
-        embedder = token_embedder(self._embedder)
-        found: dict[bytes, Vectors] = {}
-        for prepared in window:
-            groups = [chunk.spans for chunk in prepared.chunks]
-            vectors = await embedder.embed_spans(prepared.document.text, groups)
-            found.update(zip(prepared.hashes, vectors, strict=True))
-        return found
-
-    def _forget_old_vectors(self) -> None:
-        for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
-            del self._vectors[old]
-
-    async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
-        """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
-        provider embeds nothing at all."""
-        failed: list[tuple[Prepared, MalformedResponse]] = []
-        for prepared in window:
-            try:
-                await self._embed_texts([prepared], texts)
-            except MalformedResponse as error:
-                failed.append((prepared, error))
-        if failed and not self._provider_answers:
-            await self._embedder.embed([HARMLESS], "passage")
-            self._provider_answers = True
-        for prepared, failure in failed:
-            if not texts.hold(prepared):
-                self._fail(failures.cannot_be_embedded(prepared.item, failure))
+            return await store.known_vectors(connection, self._space_id, hashes)
 
     # --- write
 
@@ -582,6 +417,17 @@ class Ingest:
                 await self._merge(final=False)
             for _ in group:
                 source.task_done()
+
+    def _new_writer(self) -> Writer:
+        return Writer(
+            self._database,
+            self._identity,
+            self._space_id,
+            self._source.source_id,
+            self._chunker.version,
+            self._overrides,
+            self._of_run,
+        )
 
     async def _write_group(self, group: Sequence[Embedded]) -> None:
         """Documents that waited together share a transaction. Where it fails each is tried alone: only the one to blame fails."""
@@ -636,7 +482,7 @@ class Ingest:
             return
         texts, again = Texts(), window[0]
         try:
-            await self._embed_texts(window, texts)
+            await self._embedding.texts(window, texts)
         except MalformedResponse as error:
             raise failures.cannot_be_embedded(again.item, error) from error
         await self._write_group([Embedded(again, texts.of(again), len(texts.fresh))])
@@ -674,15 +520,24 @@ class Ingest:
 
 async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[RawItem | ItemError]]:
     def take() -> list[RawItem | ItemError]:
-        batch = []
+        batch, size = [], 0
         for entry in items:
             batch.append(entry)
-            if len(batch) == WINDOW_ITEMS:
+            size += _size(entry)
+            if len(batch) == WINDOW_ITEMS or size >= WINDOW_BYTES:
                 break
         return batch
 
     while batch := await asyncio.to_thread(take):
         yield batch
+
+
+def _size(entry: RawItem | ItemError) -> int:
+    """Bytes of a file; of a record its text, which is nearly all of it."""
+    if isinstance(entry, ItemError):
+        return 0
+    text = (entry.record or {}).get("text")
+    return len(entry.payload or b"") + (len(text) if isinstance(text, str) else 0)
 
 
 def _reread(item: RawItem) -> RawItem:

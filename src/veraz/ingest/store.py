@@ -14,10 +14,11 @@ import numpy as np
 from psycopg import AsyncCursor
 
 from veraz.db.arrays import Reals
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.ingest.listing import LiveDocument
-from veraz.nouns.corpus import Access, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
+from veraz.nouns.corpus import Access, AccessRule, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,55 @@ class KnownDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownRow:
+    """A row of known_documents; what is an array there has one entry a revision."""
+
+    external_id: str
+    document_id: UUID
+    current_revision_id: UUID | None
+    deleted_at: datetime | None
+    erased_at: datetime | None
+    acl: list[str]
+    acl_rule: AccessRule
+    owner: str | None
+    readable_from: datetime | None
+    readable_until: datetime | None
+    raw_hashes: list[bytes]
+    bytes_hashes: list[bytes | None]
+    stated: list[Mapping[str, str]]
+    replaced: list[bytes]
+
+    def document(self) -> KnownDocument:
+        return KnownDocument(
+            self.external_id,
+            self.document_id,
+            self.current_revision_id,
+            self.deleted_at,
+            self.erased_at,
+            Access(tuple(self.acl), self.acl_rule, self.owner, self.readable_from, self.readable_until),
+            tuple(map(KnownRevision, self.raw_hashes, self.bytes_hashes, self.stated)),
+            has_current=self.current_revision_id is not None,
+            replaced=frozenset(self.replaced),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """A row of live_documents."""
+
+    external_id: str
+    raw_hash: bytes | None
+    acl: list[str]
+    acl_rule: AccessRule
+    owner: str | None
+    readable_from: datetime | None
+    readable_until: datetime | None
+
+    def access(self) -> Access:
+        return Access(tuple(self.acl), self.acl_rule, self.owner, self.readable_from, self.readable_until)
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentState:
     """A document under its lock."""
 
@@ -105,6 +155,8 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class PendingPostings:
+    """Postings of one analyser's inverted file: those of recent transactions, and those that are merged."""
+
     analyser: str
     delta: int
     merged: int
@@ -138,46 +190,28 @@ async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceS
         "base_url": source.base_url,
         "chunker": source.chunker,
     }
-    row = await (await connection.execute(statement("ingest", "ensure_source"), parameters)).fetchone()
-    assert row is not None
-    return StoredSource(*row)
+    (row,) = await rows_of(connection, StoredSource, statement("ingest", "ensure_source"), parameters)
+    return row
 
 
 async def stored_source(connection: Connection, source_id: UUID) -> StoredSource | None:
-    cursor = await connection.execute(statement("ingest", "stored_source"), {"source_id": source_id})
-    row = await cursor.fetchone()
-    return StoredSource(*row) if row else None
+    parameters = {"source_id": source_id}
+    found = await rows_of(connection, StoredSource, statement("ingest", "stored_source"), parameters)
+    return found[0] if found else None
 
 
 async def known_documents(
     connection: Connection, source_id: UUID, external_ids: Sequence[str]
 ) -> dict[str, KnownDocument]:
     parameters = {"source_id": source_id, "external_ids": list(external_ids)}
-    rows = await (await connection.execute(statement("ingest", "known_documents"), parameters)).fetchall()
-    return {row[0]: _known(row) for row in rows}
-
-
-def _known(row: Sequence[Any]) -> KnownDocument:
-    external_id, document_id, current, deleted_at, erased_at, labels, *access = row[:10]
-    return KnownDocument(
-        external_id,
-        document_id,
-        current,
-        deleted_at,
-        erased_at,
-        Access(tuple(labels), *access),
-        tuple(map(KnownRevision, *row[10:13])),
-        has_current=current is not None,
-        replaced=frozenset(row[13]),
-    )
+    rows = await rows_of(connection, KnownRow, statement("ingest", "known_documents"), parameters)
+    return {row.external_id: row.document() for row in rows}
 
 
 async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
-    cursor = await connection.execute(statement("ingest", "live_documents"), {"source_id": source_id})
-    return {
-        external_id: LiveDocument(external_id, raw_hash, Access(tuple(labels), *access))
-        for external_id, raw_hash, labels, *access in await cursor.fetchall()
-    }
+    parameters = {"source_id": source_id}
+    rows = await rows_of(connection, LiveRow, statement("ingest", "live_documents"), parameters)
+    return {row.external_id: LiveDocument(row.external_id, row.raw_hash, row.access()) for row in rows}
 
 
 async def delete_documents(
@@ -220,8 +254,8 @@ async def document_states(
         "raw_hashes": [raw_hash for _, raw_hash, _ in wanted],
         "stated": [_json(stated) for _, _, stated in wanted],
     }
-    rows = await (await connection.execute(statement("ingest", "document_states"), parameters)).fetchall()
-    return {state.document_id: state for state in (DocumentState(*row) for row in rows)}
+    states = await rows_of(connection, DocumentState, statement("ingest", "document_states"), parameters)
+    return {state.document_id: state for state in states}
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,8 +445,7 @@ async def delete_document(connection: Connection, source: str, external_id: str)
 
 
 async def pending_postings(connection: Connection) -> tuple[PendingPostings, ...]:
-    rows = await (await connection.execute(statement("ingest", "pending_postings"))).fetchall()
-    return tuple(PendingPostings(row[0], int(row[1]), int(row[2])) for row in rows)
+    return tuple(await rows_of(connection, PendingPostings, statement("ingest", "pending_postings"), {}))
 
 
 async def merge_postings(connection: Connection, analyser: str) -> int:

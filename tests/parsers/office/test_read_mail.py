@@ -51,6 +51,21 @@ def test_html_in_a_container_with_its_images_is_read_once() -> None:
     assert headings(doc) == [(1, "Dose"), (2, "Head")]
 
 
+def test_an_alternative_in_pieces_is_read_whole_and_what_is_attached_between_them_is_named() -> None:
+    """As programs write a mail in which a file was dropped into the text."""
+    message = mail("see below")
+    message.add_alternative("<p>Before the file, in several words</p>", subtype="html")
+    rich = message.get_payload()[1]  # type: ignore[index]
+    assert isinstance(rich, EmailMessage)
+    rich.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="dose.pdf")
+    rich.add_attachment("<p>after it</p>", subtype="html", disposition="inline")
+    rich.add_attachment("<p>not of it</p>", subtype="html", filename="page.html")
+    rich.add_attachment(b"png", "image", "png", disposition="inline", filename="logo.png")
+    doc = read(message)
+    assert doc.text == "Dose\n\nBefore the file, in several words\n\nafter it"
+    assert doc.warnings == ("2 attachments left out: dose.pdf, page.html",)
+
+
 def test_attachments_are_named() -> None:
     message = mail()
     message.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="dosis-ñ.pdf")

@@ -14,7 +14,7 @@ from veraz.errors import ItemError
 from veraz.nouns.corpus import Access, RawItem
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "3"
+PARSERS_VERSION = "4"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
 
 

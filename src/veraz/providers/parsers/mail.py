@@ -105,7 +105,7 @@ class _Reader:
         elif part.is_multipart():
             for child in _children(part):
                 self._part(child, depth)
-        elif kind in _TEXTS and part.get_content_disposition() != "attachment":
+        elif _is_text(part):
             self._append(self._outline(part), depth)
         elif kind not in _SIGNED:
             self.attachments.append(_words(part.get_filename() or kind))
@@ -116,16 +116,33 @@ class _Reader:
     def _alternatives(self, parts: Sequence[Message[str, str]], depth: int) -> None:
         made: dict[str, Outline] = {}
         for part in parts:
-            # The HTML one may come in a container with its images.
-            texts = [inner for inner in part.walk() if inner.get_content_type() in _TEXTS]
+            # The HTML one may come in a container, with its images, or in pieces before and after what is attached.
+            texts = [inner for inner in part.walk() if _is_text(inner)]
             if texts:
-                made.setdefault(texts[0].get_content_type(), self._outline(texts[0]))
+                made.setdefault(texts[0].get_content_type(), self._joined(texts))
+                self._beside(part)
             elif not part.is_multipart():
                 self._part(part, depth)
         first, rich = made.get("text/plain"), made.get("text/html")
         chosen = rich if first is None or (rich is not None and _says_more(rich, first)) else first
         if chosen is not None:
             self._append(chosen, depth)
+
+    def _joined(self, texts: Sequence[Message[str, str]]) -> Outline:
+        """Pieces of one text as one."""
+        if len(texts) == 1:
+            return self._outline(texts[0])
+        whole = Writer()
+        for text in texts:
+            whole.append(self._outline(text))
+        return whole.outline()
+
+    def _beside(self, container: Message[str, str]) -> None:
+        """Names what stands beside the text of an alternative; images that are shown in it are no attachments."""
+        for part in container.walk():
+            shown = part.get_content_maintype() == "image" and part.get_content_disposition() != "attachment"
+            if not (part.is_multipart() or _is_text(part) or shown or part.get_content_type() in _SIGNED):
+                self.attachments.append(_words(part.get_filename() or part.get_content_type()))
 
     def _outline(self, part: Message[str, str]) -> Outline:
         text = self._text(part).replace("\r\n", "\n").strip("\n")
@@ -151,6 +168,10 @@ class _Reader:
         if charset:
             self.notes.append(f"a text part is not {charset}, as it says: read as {found.encoding}")
         return found.text
+
+
+def _is_text(part: Message[str, str]) -> bool:
+    return part.get_content_type() in _TEXTS and part.get_content_disposition() != "attachment"
 
 
 def _children(part: Message[str, str]) -> list[Message[str, str]]:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import msgspec
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
-from veraz.providers.parsers.worker import FRAME, TOO_LARGE, Limits, Refusal, Reply, parse
+from veraz.providers.parsers.worker import FRAME, SAVE_ANEW, TOO_LARGE, Limits, Refusal, Reply, parse
 
 WORKER = "veraz.providers.parsers.worker"
 MAX_REPLY = 1 << 30
@@ -73,7 +73,7 @@ class ParserPool:
 
 def _opened(item: RawItem, reply: Reply) -> ParsedDocument:
     if reply.document is None:
-        raise (reply.refusal or Refusal("its parser gave nothing")).error(item)
+        raise (reply.refusal or Refusal("its parser gave nothing", fix=SAVE_ANEW)).error(item)
     return reply.document
 
 
@@ -140,18 +140,23 @@ class _Worker:
                 code = await self._process.wait()
         except TimeoutError:
             await self.stop()
-            return Refusal("its parser answered nothing that can be read")
+            return Refusal("its parser answered nothing that can be read", fix=SAVE_ANEW)
         if (
             code == 1
         ):  # Python ended by itself: it could not even say so, which is what being out of memory looks like
             return TOO_LARGE
         return Refusal(
             f"its parser crashed ({_named(code)})",
-            fix="open and save the file again with the program that made it, or convert it",
+            fix=SAVE_ANEW,
         )
 
     async def stop(self) -> None:
         self._kill()
+        # asyncio takes a process to have ended once its pipes have: what it wrote and nobody read would be waited for for ever.
+        if self._process.stdout is not None:
+            with contextlib.suppress(ConnectionError):
+                while await self._process.stdout.read(1 << 16):
+                    pass
         await self._process.wait()
 
     def _kill(self) -> None:

@@ -23,6 +23,7 @@ from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 
 FRAME = struct.Struct("!I")
+SAVE_ANEW = "open and save the file again with the program that made it, or convert it"
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ def parse(item: RawItem, characters: int) -> Reply:
         return Reply(
             refusal=Refusal(
                 f"its parser failed: {type(error).__name__}{': ' if detail else ''}{detail}",
-                fix="open and save the file again with the program that made it, or convert it",
+                fix=SAVE_ANEW,
             )
         )
     if len(document.text) > characters:
