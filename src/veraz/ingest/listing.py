@@ -23,6 +23,7 @@ class LiveDocument:
 
     external_id: str
     raw_hash: bytes | None
+    bytes_hash: bytes | None  # of what was read, however it was parsed and cut: what tells that it was renamed
     access: Access
 
 

@@ -22,9 +22,10 @@ import numpy as np
 import psycopg
 
 from veraz.db.session import Database
-from veraz.errors import ItemError, MalformedResponse, VerazError
+from veraz.errors import ItemError, MalformedResponse, UsageError, VerazError
 from veraz.ingest import plan, store
 from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
+from veraz.ingest.contexts import NO_CONTEXTS, ContextRules, Contexts, Given, Wanted
 from veraz.ingest.discover import read_payload
 from veraz.ingest.listing import Listing, LiveDocument, gone
 from veraz.ingest.versions import Versions
@@ -108,6 +109,8 @@ class Tally:
             "embedded",
             "reused",
             "renamed",
+            "contexts",
+            "contexts_reused",
         )
         return IngestReport(
             **{name: self.counts[name] for name in names},
@@ -187,6 +190,7 @@ class Ingest:
         parsers: DocumentParser,
         detector: LanguageDetector,
         chunking: Chunking,
+        context: ContextRules = NO_CONTEXTS,
         progress: Progress | None = None,
     ) -> None:
         self._database = database
@@ -197,10 +201,20 @@ class Ingest:
         self._overrides = overrides
         self._parsers = parsers
         self._detector = detector
-        self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
+        limit = min(chunking.limit, embedder.space.max_tokens)
+        if context.room * 2 > limit:
+            raise UsageError(
+                f"contexts of {context.room} tokens in chunks of {limit} leave too little for the text",
+                fix="lower [ingest] context_tokens, or raise chunk_tokens",
+            )
+        self._chunking = replace(chunking, limit=limit - context.room)
+        self._rules = context
+        self._contexts = Contexts(
+            database, identity, context, limit=limit, count_tokens=embedder.count_tokens
+        )
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
-        self._gone: dict[bytes, LiveDocument] = {}
+        self._gone: dict[bytes, LiveDocument] = {}  # by the hash of their bytes
         self._provider_answers = False  # it embedded something in this run
         self._of_run = Versions()
         self.tally = Tally()
@@ -231,6 +245,7 @@ class Ingest:
             raise _first(known) from None
         await self._delete(missing)
         await self._merge(final=True)
+        await self._contexts.settle()
         return self.tally.report()
 
     async def preview(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
@@ -264,7 +279,7 @@ class Ingest:
             self._count("unchanged")
         elif stored is not None and item.record is not None and stored.held(digest):
             self._count("unchanged")  # an earlier version in the same collection
-        elif stored is None and (was := self._gone.get(digest)) is not None:
+        elif stored is None and (was := self._gone.get(plan.bytes_hash(item))) is not None:
             renamed.add(was.external_id)
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", item.external_id, was.external_id))
@@ -284,6 +299,7 @@ class Ingest:
             "tokens": str(self._chunking.limit),
             "header": str(self._chunking.header),
             "parsers": PARSERS_VERSION,
+            **({"context": self._rules.version} if self._rules.version else {}),
         }
 
     # --- what is gone
@@ -295,7 +311,7 @@ class Ingest:
         async with self._database.transaction(self._identity, "write") as connection:
             live = await store.live_documents(connection, source_id)
         missing = gone(prune.listing, live, confirmed=prune.confirmed)
-        self._gone = {d.raw_hash: d for d in missing if d.raw_hash is not None}
+        self._gone = {d.bytes_hash: d for d in missing if d.bytes_hash is not None}
         return missing
 
     async def _delete(self, missing: Sequence[LiveDocument]) -> None:
@@ -369,7 +385,7 @@ class Ingest:
             self._fail(error)
             return None
         self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
-        was = self._gone.get(digest) if stored is None else None
+        was = self._gone.get(plan.bytes_hash(item)) if stored is None else None
         return Parsed(item, document, digest, overrides.stated(), stored, was)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
@@ -432,7 +448,34 @@ class Ingest:
                 self._fail(outcome)
             else:
                 prepared.append(outcome)
-        return prepared
+        return await self._with_contexts(prepared)
+
+    async def _with_contexts(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+        """With what a model says about each chunk. Where it fails, the document is refused, or goes on without, under a hash of
+        its own: the next run looks at it again."""
+        if not self._rules.version:
+            return list(prepared)
+        wanted = [
+            Wanted(store.document_key(self._source.source_id, p.item.external_id), p.document, p.chunks)
+            for p in prepared
+        ]
+        taken = []
+        for one, given in zip(prepared, await self._contexts.give(wanted), strict=True):
+            if given.why is not None and self._rules.required:
+                self._fail(_without_context(one.item, given))
+            else:
+                taken.append(self._contextual(one, given))
+        self.tally.counts["contexts"] = self._contexts.asked
+        self.tally.counts["contexts_reused"] = self._contexts.reused
+        return taken
+
+    def _contextual(self, prepared: Prepared, given: Given) -> Prepared:
+        raw_hash = prepared.raw_hash
+        if given.missing:
+            raw_hash = plan.raw_hash(prepared.item, {**self._versions, "without": given.named()})
+            self.tally.warnings.append(f"{prepared.item.path}: {given.shortfall()}")
+        hashes = tuple(self._hash(prepared.document, chunk) for chunk in given.chunks)
+        return replace(prepared, chunks=given.chunks, hashes=hashes, raw_hash=raw_hash)
 
     def _chunk_each(self, parsed: Sequence[Parsed]) -> list[Prepared | ItemError]:
         """Runs in a worker thread, so it only returns: the tally and the caller's progress belong to the event loop."""
@@ -799,6 +842,17 @@ def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
 
 def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
     return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
+
+
+def _without_context(item: RawItem, given: Given) -> ItemError:
+    assert given.why is not None
+    return ItemError(
+        f"{given.shortfall()}; [ingest] context_failure refuses it",
+        path=item.path,
+        external_id=item.external_id,
+        stage="context",
+        fix=given.why.fix,
+    )
 
 
 def _erased(item: RawItem, when: datetime) -> ItemError:

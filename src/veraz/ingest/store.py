@@ -168,8 +168,8 @@ def _known(row: Sequence[Any]) -> KnownDocument:
 async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
     cursor = await connection.execute(statement("ingest", "live_documents"), {"source_id": source_id})
     return {
-        external_id: LiveDocument(external_id, raw_hash, Access(tuple(labels), *access))
-        for external_id, raw_hash, labels, *access in await cursor.fetchall()
+        external_id: LiveDocument(external_id, raw_hash, bytes_hash, Access(tuple(labels), *access))
+        for external_id, raw_hash, bytes_hash, labels, *access in await cursor.fetchall()
     }
 
 
@@ -195,6 +195,37 @@ async def known_vectors(
         )
     ).fetchall()
     return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDraft:
+    """A context whose chunk is not written yet."""
+
+    document_id: UUID
+    key: bytes
+    context: str
+
+
+async def known_contexts(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+    cursor = await connection.execute(statement("ingest", "known_contexts"), {"context_keys": list(keys)})
+    return {bytes(key): context for key, context in await cursor.fetchall()}
+
+
+async def keep_drafts(connection: Connection, drafts: Sequence[ContextDraft]) -> None:
+    """Drafts of an erased document are not kept. The locks make an erasure either see them or be seen."""
+    documents = {"document_ids": sorted({draft.document_id for draft in drafts})}
+    await connection.execute(statement("ingest", "share_documents"), documents)
+    rows = {
+        "draft_documents": [draft.document_id for draft in drafts],
+        "context_keys": [draft.key for draft in drafts],
+        "contexts": [draft.context for draft in drafts],
+    }
+    await connection.execute(statement("ingest", "keep_drafts"), rows)
+
+
+async def settle_drafts(connection: Connection, days: int) -> int:
+    """Removes drafts whose chunks are written, and those that nobody came back for in so many days. Returns how many."""
+    return (await connection.execute(statement("ingest", "settle_drafts"), {"days": days})).rowcount
 
 
 async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *, declares: bool) -> None:
@@ -349,6 +380,8 @@ def _chunks_json(revision: RevisionToWrite) -> str:
             "embedded": c.embedded,
             "window_start": c.window.start if c.window else None,
             "window_end": c.window.end if c.window else None,
+            "context": c.context,
+            "context_key": c.context_key.hex() if c.context_key else None,
         }
         for c, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True)
     ]

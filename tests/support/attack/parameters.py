@@ -58,6 +58,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "chunk_ids": [c for d in documents for c in d["chunks"]],
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
         "raw_hash": b"\0" * 32,
+        **_of_contexts(siege),
         "bytes_hash": b"\0" * 32,
         "stated": "{}",
         "lowest": UUID(int=0),
@@ -66,6 +67,16 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+    }
+
+
+def _of_contexts(siege: Siege) -> Mapping[str, Any]:
+    drafts = siege.truth("select document_id, context_key from veraz.context_draft")
+    return {
+        "draft_documents": [row[0] for row in drafts],
+        "context_keys": [row[1] for row in drafts],
+        "contexts": ["taken"] * len(drafts),
+        "days": 0,
     }
 
 

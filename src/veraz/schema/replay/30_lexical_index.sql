@@ -19,7 +19,7 @@ begin
         perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', used));
     end loop;
     with analysed as materialized (
-        select chunk_id, document_id, revision_id, analysers[ord + 1] as analyser, veraz.analyse(analysers[ord + 1], concat_ws(E'\n\n', nullif(header, ''), coalesce(embedded, display))) as tsv
+        select chunk_id, document_id, revision_id, analysers[ord + 1] as analyser, veraz.analyse(analysers[ord + 1], concat_ws(E'\n\n', nullif(header, ''), nullif(context, ''), coalesce(embedded, display))) as tsv
           from veraz.chunk where tenant_id = tenant and revision_id = for_revision
     ), measured as materialized (
         select *, veraz.token_length(tsv) as length from analysed
