@@ -91,9 +91,10 @@ class IngestConfig(_Section, frozen=True):
 
 class ChatConfig(_Section, frozen=True):
     """A model that answers OpenAI's `/chat/completions` call; none while `url` is empty. `url`: the server's base, such as
-    `https://api.openai.com/v1`. `api_key_env`: the environment variable that holds its key; while empty, none is sent.
-    `max_tokens`: of one answer. `timeout` bounds one attempt, and `max_wait` what a request waits between attempts, in seconds;
-    `concurrency` requests are under way at once. `options` are added to each request, over what stands there."""
+    `https://api.openai.com/v1`; `model`: its name there. `api_key_env`: the environment variable that holds its key; while
+    empty, none is sent. `max_tokens`: of one answer; `temperature`: 0 for the same each time. `timeout` bounds one attempt, and
+    `max_wait` what a request waits between attempts, in seconds; `concurrency` requests are under way at once. `options` are
+    added to each request, over what stands there."""
 
     url: str = ""
     model: str = ""

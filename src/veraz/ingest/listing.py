@@ -23,7 +23,9 @@ class LiveDocument:
 
     external_id: str
     raw_hash: bytes | None
-    bytes_hash: bytes | None  # of what was read, however it was parsed and cut: what tells that it was renamed
+    bytes_hash: (
+        bytes | None
+    )  # of what was read, however it was parsed and cut: what tells that it was renamed
     access: Access
 
 

@@ -47,9 +47,11 @@ class KnownDocument:
     access: Access
     revisions: tuple[
         KnownRevision, ...
-    ]  # the current one first, then dated ones that are not current, newest first
+    ]  # the current one first, then those that hold from another day, newest first
     has_current: bool
-    replaced: frozenset[bytes]  # hashes of undated revisions that were current once
+    replaced: frozenset[
+        bytes
+    ]  # of revisions that were current once, without a date or with the current one's
 
     def holds(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history. What is `stated`
@@ -64,7 +66,7 @@ class KnownDocument:
         return next((r.stated for r in self.revisions if r.bytes_hash == bytes_hash), {})
 
     def held(self, raw_hash: bytes) -> bool:
-        """Whether exactly this was current once, without a date, and was replaced."""
+        """Whether exactly this was current once and was replaced, though no date says that what replaced it is newer."""
         return self.deleted_at is None and raw_hash in self.replaced
 
 

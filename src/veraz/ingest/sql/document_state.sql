@@ -4,7 +4,8 @@ select d.current_revision_id, greatest(d.purged_number, (select max(number) from
        r.stated_from, d.deleted_at, d.erased_at,
        exists (select from veraz.revision h
                 where h.tenant_id = d.tenant_id and h.document_id = d.document_id and h.raw_hash = %(raw_hash)s and h.stated @> %(stated)s::jsonb
-                  and (h.stated_from is not null or h.revision_id = d.current_revision_id)) and d.deleted_at is null as is_stored
+                  and (h.revision_id = d.current_revision_id
+                       or (h.stated_from is not null and h.stated_from is distinct from r.stated_from))) and d.deleted_at is null as is_stored
   from veraz.document d
   left join veraz.revision r on r.tenant_id = d.tenant_id and r.revision_id = d.current_revision_id
  where d.tenant_id = veraz.current_tenant() and d.document_id = %(document_id)s
