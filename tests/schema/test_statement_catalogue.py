@@ -37,6 +37,7 @@ MAINTENANCE = {
     "ops/counts",
     "ops/dead_rows",
     "ops/erase_document",
+    "ops/erase_drafts",
     "ops/erase_traces",
     "ops/expired_documents",
     "ops/invalid_indexes",

@@ -74,6 +74,11 @@ STARTING = "reading and embedding"
     "semantic, late; options follow, as in fixed:size=200,overlap=40.",
 )
 @click.option(
+    "--context",
+    type=click.Choice(["none", "llm"]),
+    help="Have the model of [chat] write a line about each chunk, to find it by (default: as configured).",
+)
+@click.option(
     "--exclude",
     multiple=True,
     metavar="PATTERN",

@@ -61,7 +61,7 @@ class Cutter:
             langs=self._langs(document, lang, chunks),
             chunks=chunks,
             dropped=_dropped(item, document, chunks),
-            hashes=tuple(self._hash(document, chunk) for chunk in chunks),
+            hashes=tuple(self.hash(document, chunk) for chunk in chunks),
             raw_hash=parsed.raw_hash,
             stated=parsed.stated,
             expected=expected,
@@ -74,7 +74,7 @@ class Cutter:
         name = document.publisher or self.source_name
         return ChunkContext(name, self.limit, self.count_tokens, lang, self.header, self.embed)
 
-    def _hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
+    def hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
         return plan.pooled_hash(document, chunk) if self.chunker.pooled else plan.content_hash(chunk)
 
     def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:

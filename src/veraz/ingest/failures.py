@@ -21,6 +21,16 @@ def cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
     return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
 
 
+def without_context(item: RawItem, shortfall: str, fix: str | None) -> ItemError:
+    return ItemError(
+        f"{shortfall}; [ingest] context_failure refuses it",
+        path=item.path,
+        external_id=item.external_id,
+        stage="context",
+        fix=fix,
+    )
+
+
 def erased(item: RawItem, when: datetime) -> ItemError:
     return ItemError(
         f"was erased on {when:%Y-%m-%d} and does not come back by itself",

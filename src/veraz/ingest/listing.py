@@ -23,6 +23,9 @@ class LiveDocument:
 
     external_id: str
     raw_hash: bytes | None
+    bytes_hash: (
+        bytes | None
+    )  # of what was read, however it was parsed and cut: what tells that it was renamed
     access: Access
 
 
@@ -50,16 +53,16 @@ class Gone:
 
     def __init__(self, documents: Iterable[LiveDocument] = ()) -> None:
         self._documents = {document.external_id: document for document in documents}
-        self._by_hash = {d.raw_hash: d for d in self._documents.values() if d.raw_hash is not None}
+        self._by_hash = {d.bytes_hash: d for d in self._documents.values() if d.bytes_hash is not None}
 
     def met(self, external_id: str | None) -> None:
         """The run has it, though the listing had not: it was being replaced just then, and must stay."""
         if external_id is not None:
             self._documents.pop(external_id, None)
 
-    def renamed(self, raw_hash: bytes) -> LiveDocument | None:
+    def renamed(self, bytes_hash: bytes) -> LiveDocument | None:
         """The one that had the same bytes."""
-        return self._by_hash.get(raw_hash)
+        return self._by_hash.get(bytes_hash)
 
     def left(self) -> tuple[LiveDocument, ...]:
         """In the order of their ids."""

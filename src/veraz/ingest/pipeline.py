@@ -19,9 +19,10 @@ from uuid import UUID
 import psycopg
 
 from veraz.db.session import Database
-from veraz.errors import ItemError, MalformedResponse, VerazError
+from veraz.errors import ItemError, MalformedResponse, UsageError, VerazError
 from veraz.ingest import failures, plan, store
 from veraz.ingest.chunkers import stated_chunker, token_embedder
+from veraz.ingest.contexts import NO_CONTEXTS, ContextRules, Contexts, Given, Wanted
 from veraz.ingest.cutting import Cutter
 from veraz.ingest.discover import read_payload
 from veraz.ingest.embedding import Embedding
@@ -89,6 +90,7 @@ class Ingest:
         parsers: DocumentParser,
         detector: LanguageDetector,
         chunking: Chunking,
+        context: ContextRules = NO_CONTEXTS,
         progress: Progress | None = None,
     ) -> None:
         self._database = database
@@ -99,7 +101,17 @@ class Ingest:
         self._overrides = overrides
         self._parsers = parsers
         self._detector = detector
-        self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
+        limit = min(chunking.limit, embedder.space.max_tokens)
+        if context.room * 2 > limit:
+            raise UsageError(
+                f"contexts of {context.room} tokens in chunks of {limit} leave too little for the text",
+                fix="lower [ingest] context_tokens, or raise chunk_tokens",
+            )
+        self._chunking = replace(chunking, limit=limit - context.room)
+        self._rules = context
+        self._contexts = Contexts(
+            database, identity, context, limit=limit, count_tokens=embedder.count_tokens
+        )
         self._progress = progress or (lambda _: None)
         self._gone = Gone()
         self._of_run = Versions()
@@ -140,6 +152,7 @@ class Ingest:
             raise _first(known) from None
         await self._delete(self._gone.left())
         await self._merge(final=True)
+        await self._contexts.settle()
         return self.tally.report()
 
     async def preview(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
@@ -176,7 +189,7 @@ class Ingest:
             self._foresee("unchanged" if kept else "changed", item)
         elif stored is not None and item.record is not None and stored.held(digest):
             self._foresee("unchanged", item)  # an earlier version in the same collection
-        elif stored is None and (was := self._gone.renamed(digest)) is not None:
+        elif stored is None and (was := self._gone.renamed(plan.bytes_hash(item))) is not None:
             renamed.add(was.external_id)
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", item.external_id, was.external_id))
@@ -199,6 +212,7 @@ class Ingest:
             "tokens": str(self._chunking.limit),
             "header": str(self._chunking.header),
             "parsers": PARSERS_VERSION,
+            **({"context": self._rules.version} if self._rules.version else {}),
         }
 
     # --- what is gone
@@ -287,7 +301,7 @@ class Ingest:
             self._fail(error)
             return None
         self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
-        was = self._gone.renamed(digest) if stored is None else None
+        was = self._gone.renamed(plan.bytes_hash(item)) if stored is None else None
         return Parsed(item, document, digest, overrides.stated(), stored, was)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
@@ -355,7 +369,34 @@ class Ingest:
                 self._fail(outcome)
             else:
                 prepared.append(outcome)
-        return prepared
+        return await self._with_contexts(prepared)
+
+    async def _with_contexts(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+        """With what a model says about each chunk. Where it fails, the document is refused, or goes on without, under a hash of
+        its own: the next run looks at it again."""
+        if not self._rules.version:
+            return list(prepared)
+        wanted = [
+            Wanted(store.document_key(self._source.source_id, p.item.external_id), p.document, p.chunks)
+            for p in prepared
+        ]
+        taken = []
+        for one, given in zip(prepared, await self._contexts.give(wanted), strict=True):
+            if given.why is not None and self._rules.required:
+                self._fail(failures.without_context(one.item, given.shortfall(), given.why.fix))
+            else:
+                taken.append(self._contextual(one, given))
+        self.tally.counts["contexts"] = self._contexts.asked
+        self.tally.counts["contexts_reused"] = self._contexts.reused
+        return taken
+
+    def _contextual(self, prepared: Prepared, given: Given) -> Prepared:
+        raw_hash = prepared.raw_hash
+        if given.missing:
+            raw_hash = plan.raw_hash(prepared.item, {**self._versions, "without": given.named()})
+            self.tally.warnings.append(f"{prepared.item.path}: {given.shortfall()}")
+        hashes = tuple(self._cutter.hash(prepared.document, chunk) for chunk in given.chunks)
+        return replace(prepared, chunks=given.chunks, hashes=hashes, raw_hash=raw_hash)
 
     def _new_cutter(self) -> Cutter:
         loop = asyncio.get_running_loop()

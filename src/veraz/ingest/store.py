@@ -50,9 +50,11 @@ class KnownDocument:
     access: Access
     revisions: tuple[
         KnownRevision, ...
-    ]  # the current one first, then dated ones that are not current, newest first
+    ]  # the current one first, then those that hold from another day, newest first
     has_current: bool
-    replaced: frozenset[bytes]  # hashes of undated revisions that were current once
+    replaced: frozenset[
+        bytes
+    ]  # of revisions that were current once, without a date or with the current one's
 
     def holds(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history. What is `stated`
@@ -67,7 +69,7 @@ class KnownDocument:
         return next((r.stated for r in self.revisions if r.bytes_hash == bytes_hash), {})
 
     def held(self, raw_hash: bytes) -> bool:
-        """Whether exactly this was current once, without a date, and was replaced."""
+        """Whether exactly this was current once and was replaced, though no date says that what replaced it is newer."""
         return self.deleted_at is None and raw_hash in self.replaced
 
 
@@ -110,6 +112,7 @@ class LiveRow:
 
     external_id: str
     raw_hash: bytes | None
+    bytes_hash: bytes | None
     acl: list[str]
     acl_rule: AccessRule
     owner: str | None
@@ -211,7 +214,10 @@ async def known_documents(
 async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
     parameters = {"source_id": source_id}
     rows = await rows_of(connection, LiveRow, statement("ingest", "live_documents"), parameters)
-    return {row.external_id: LiveDocument(row.external_id, row.raw_hash, row.access()) for row in rows}
+    return {
+        row.external_id: LiveDocument(row.external_id, row.raw_hash, row.bytes_hash, row.access())
+        for row in rows
+    }
 
 
 async def delete_documents(
@@ -236,6 +242,37 @@ async def known_vectors(
         )
     ).fetchall()
     return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDraft:
+    """A context whose chunk is not written yet."""
+
+    document_id: UUID
+    key: bytes
+    context: str
+
+
+async def known_contexts(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+    cursor = await connection.execute(statement("ingest", "known_contexts"), {"context_keys": list(keys)})
+    return {bytes(key): context for key, context in await cursor.fetchall()}
+
+
+async def keep_drafts(connection: Connection, drafts: Sequence[ContextDraft]) -> None:
+    """Drafts of an erased document are not kept. The locks make an erasure either see them or be seen."""
+    documents = {"document_ids": sorted({draft.document_id for draft in drafts})}
+    await connection.execute(statement("ingest", "share_documents"), documents)
+    rows = {
+        "draft_documents": [draft.document_id for draft in drafts],
+        "context_keys": [draft.key for draft in drafts],
+        "contexts": [draft.context for draft in drafts],
+    }
+    await connection.execute(statement("ingest", "keep_drafts"), rows)
+
+
+async def settle_drafts(connection: Connection, days: int) -> int:
+    """Removes drafts whose chunks are written, and those that nobody came back for in so many days. Returns how many."""
+    return (await connection.execute(statement("ingest", "settle_drafts"), {"days": days})).rowcount
 
 
 async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *, declares: bool) -> None:
@@ -407,6 +444,7 @@ def _chunk_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
         "token_count",
         "page",
         "embedded",
+        "context",
     )
     for chunk, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True):
         yield {
@@ -419,6 +457,7 @@ def _chunk_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
             "start": chunk.spans[0].start,
             "end": chunk.spans[-1].end,
             "content_hash": _bytea(content_hash),
+            "context_key": _bytea(chunk.context_key) if chunk.context_key else None,
             "window_start": chunk.window.start if chunk.window else None,
             "window_end": chunk.window.end if chunk.window else None,
         }

@@ -21,6 +21,8 @@ COUNTED = (
     "embedded",
     "reused",
     "renamed",
+    "contexts",
+    "contexts_reused",
 )
 
 

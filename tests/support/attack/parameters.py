@@ -102,12 +102,23 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "width": 384,
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
         "stated": ["{}"] * len(documents),
+        **_of_contexts(siege),
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
         **_of_an_administrator(siege),
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+    }
+
+
+def _of_contexts(siege: Siege) -> Mapping[str, Any]:
+    drafts = siege.truth("select document_id, context_key from veraz.context_draft")
+    return {
+        "draft_documents": [row[0] for row in drafts],
+        "context_keys": [row[1] for row in drafts],
+        "contexts": ["taken"] * len(drafts),
+        "days": 0,
     }
 
 

@@ -14,6 +14,7 @@ class Shows(Enum):
 
     DOCUMENT = "those of documents that the reader may read"
     TRACE = "those made with roles that the reader holds"
+    WRITERS = "those of the tenant to who writes in it, and none to readers"
     TENANT = "those of the tenant: no text of documents, or read by the arms that join document"
     NOTHING = "none: the runtime login has no right to it"
     EVERYTHING = "all: it holds nothing of any tenant"
@@ -23,6 +24,7 @@ TABLES: dict[str, Shows] = {
     "api_key": Shows.NOTHING,
     "chunk": Shows.DOCUMENT,
     "chunk_lexical": Shows.TENANT,
+    "context_draft": Shows.WRITERS,
     "document": Shows.DOCUMENT,
     "embedding_1": Shows.TENANT,
     "embedding_space": Shows.EVERYTHING,
@@ -124,6 +126,10 @@ STATEMENTS: dict[str, Entry] = {
     "ingest/insert_chunks": WRITE,
     "ingest/insert_documents": WRITE,
     "ingest/insert_revisions": WRITE,
+    "ingest/keep_drafts": WRITE,
+    "ingest/known_contexts": WRITE,
+    "ingest/settle_drafts": WRITE,
+    "ingest/share_documents": WRITE,
     "ingest/insert_sections": WRITE,
     "ingest/insert_vectors": WRITE,
     "ingest/known_documents": WRITE,
@@ -144,6 +150,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/document_revisions": CONTENT,
     "ops/document_standing": WRITE,
     "ops/erase_document": WRITE,
+    "ops/erase_drafts": WRITE,
     "ops/erase_traces": WRITE,
     "ops/expired_documents": WRITE,
     "ops/find_document": CONTENT,

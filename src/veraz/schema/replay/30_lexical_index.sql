@@ -26,10 +26,10 @@ begin
         delta := nextval('veraz.posting_delta');
         with analysed as materialized (
             select c.chunk_id, c.document_id, c.revision_id, c.is_current, w.analyser, e.reference_length,
-                   veraz.analyse(w.analyser, concat_ws(E'\n\n', nullif(c.header, ''), coalesce(c.embedded, c.display))) as tsv
+                   veraz.analyse(w.analyser, concat_ws(E'\n\n', nullif(c.header, ''), nullif(c.context, ''), coalesce(c.embedded, c.display))) as tsv
               from unnest(chunk_ids[start : start + 639], analysers[start : start + 639]) w (chunk_id, analyser)
              cross join lateral (
-                    select chunk_id, document_id, revision_id, is_current, header, embedded, display
+                    select chunk_id, document_id, revision_id, is_current, header, context, embedded, display
                       from veraz.chunk where tenant_id = tenant and chunk_id = w.chunk_id offset 0) c
              cross join lateral (
                     select reference_length from veraz.lexical_epoch where tenant_id = tenant and analyser = w.analyser offset 0) e
