@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -479,3 +480,15 @@ async def test_late_chunks_of_windows_are_told_by_their_own_text(database: str, 
         ]
         (hit,) = (await engine.search("second to there kontext", lang="en", k=1)).hits
         assert "Kontext" not in hit.body
+
+
+def test_nothing_that_searches_or_answers_reads_a_context() -> None:
+    """What is quoted, checked or shown as text comes from statements that do not know the column."""
+    root = resources.files("veraz")
+    naming = {
+        f"{stage}/{file.name}"
+        for stage in ("answer", "search", "traces", "ops")
+        for file in root.joinpath(stage, "sql").iterdir()
+        if "context" in file.read_text(encoding="utf-8")
+    }
+    assert naming == {"ops/erase_drafts.sql", "ops/revision_chunks.sql"}
