@@ -14,6 +14,7 @@ from veraz.engine import AsyncVeraz
 from veraz.errors import CheckFailed, UsageError
 from veraz.ingest import pipeline, store
 from veraz.ingest.discover import discover
+from veraz.ingest.embedding import Embedding
 from veraz.nouns.corpus import Access, Change
 
 
@@ -179,6 +180,24 @@ async def test_large_files_are_not_all_in_memory_at_once(
     assert (await engine.ingest([tmp_path], source="s")).new == 12
     assert max(sizes) < 1_500
     assert len(sizes) > 3
+
+
+async def test_what_is_read_together_is_written_in_windows(
+    engine: AsyncVeraz, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of long documents is read at once; were it embedded at once, stopping after minutes would lose all of them."""
+    monkeypatch.setattr(pipeline, "WINDOW_CHUNKS", 4)
+    fill(tmp_path, " ".join(f"{n:02}.txt" for n in range(10)))
+    windows: list[int] = []
+    embed = Embedding.window
+
+    async def seen(embedding: Embedding, window: Any, into: Any) -> None:
+        windows.append(len(window))
+        await embed(embedding, window, into)
+
+    monkeypatch.setattr(Embedding, "window", seen)
+    assert (await engine.ingest([tmp_path], source="s")).new == 10
+    assert windows == [4, 4, 2]
 
 
 async def test_ignored_files_are_left_out_of_folders_and_globs(engine: AsyncVeraz, tmp_path: Path) -> None:

@@ -354,10 +354,11 @@ class Ingest:
     ) -> None:
         window: list[Prepared] = []
         while (parsed := await source.get()) is not None:
-            window += await self._chunk(parsed)
-            if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
-                await out.put(window)
-                window = []
+            for prepared in await self._chunk(parsed):
+                window.append(prepared)
+                if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
+                    await out.put(window)
+                    window = []
         await out.put(window)
         await out.put(None)
 
