@@ -132,6 +132,31 @@ def test_every_document_is_kept_whole_within_the_limit(
 
 
 @each
+@pytest.mark.parametrize("limit", [24, 40, 64, 448])
+@pytest.mark.parametrize("count", [by_words, by_characters, by_bytes])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- " + "\xa0" * 12 + "Digoxin\n- " + "\xa0" * 12 + "Ciclosporin",
+        "#" + " " * 500 + "foo" + " " * 500 + ".\n\nThe end.",
+        "example\nFoo\n\n" + "-" * 300 + "\n\nFoo\n\n" + "* " * 200 + "\n\nbar.",
+        "One.\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000Two." * 30,
+        "a\n\n<!-- " + ". " * 300 + "-->\n\nb" + "\n" * 300 + "c",
+    ],
+    ids=["nbsp", "spaces", "rulers", "ideographic", "comment"],
+)
+def test_wide_gaps_and_rulers_between_words_stop_no_chunker(
+    made: Chunker, limit: int, count: Count, text: str
+) -> None:
+    """What stands between two pieces of text costs tokens too where every byte does."""
+    context = replace(CONTEXT, limit=limit, count_tokens=count)
+    doc = parse("# Interactions with other medicines\n\n" + text, "markdown")
+    chunks = made.chunk(doc, context)
+    check(doc, chunks, context)
+    check_lossless(doc, chunks, once=not overlaps(made))
+
+
+@each
 @given(PARAGRAPH, st.sampled_from([24, 40, 90]))
 @settings(max_examples=40, deadline=None)
 def test_no_chunk_begins_or_ends_inside_a_number(made: Chunker, text: str, limit: int) -> None:

@@ -59,7 +59,7 @@ class Fixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if all(chunk.token_count <= context.limit for chunk in chunks):
                 return in_order(chunks)
             slack = max(4, 2 * slack)
-        return in_order(frame.halved(chunks))
+        return in_order(_outermost(frame.halved(chunks)))
 
     def _grain(self, frame: _Frame) -> int:
         """The most tokens of a word; longer ones are cut, so that windows can overlap inside them."""
@@ -173,6 +173,15 @@ def _pieces(text: str, word: Span, count: int) -> Iterator[Span]:
         start = at
     if start < word.end:
         yield Span(start, word.end)
+
+
+def _outermost(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Without those whose span lies in that of another one: windows that overlap have halves in common."""
+    kept: list[Chunk] = []
+    for chunk in sorted(chunks, key=lambda chunk: (chunk.spans[0].start, -chunk.spans[0].end)):
+        if not kept or chunk.spans[0].end > kept[-1].spans[0].end:
+            kept.append(chunk)
+    return kept
 
 
 def _halves(text: str, span: Span) -> list[Span]:
