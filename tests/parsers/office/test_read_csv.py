@@ -30,7 +30,8 @@ def test_decimal_commas_do_not_cut_a_field() -> None:
 
 def test_the_name_and_a_first_line_may_state_the_delimiter() -> None:
     assert read("a\tb\n1,5\t2\n", "a.tsv") == "| a | b |\n|---|---|\n| 1,5 | 2 |"
-    assert read("sep=;\na;b\n1;2\n") == "| a | b |\n|---|---|\n| 1 | 2 |"
+    for end in ("\n", "\r\n", "\r"):
+        assert read(f"sep=;{end}a;b{end}1;2{end}") == "| a | b |\n|---|---|\n| 1 | 2 |"
 
 
 def test_quotes_line_breaks_and_bars_in_a_field() -> None:

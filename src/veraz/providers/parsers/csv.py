@@ -23,7 +23,7 @@ VERSION = "csv/1"
 MAX_CELLS = 20_000_000
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
-_DIRECTIVE = re.compile(r"sep=(.)\r?\n", re.I)
+_DIRECTIVE = re.compile(r"sep=([^\r\n\"])(?:\r\n|\n|\r)", re.I)
 _FIELD_BYTES = 16 * 1024 * 1024
 _GUESSED = "the character set is not stated; read as {name}, which fits best"
 
