@@ -6,12 +6,14 @@ import gzip
 import io
 import json
 import os
+import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from veraz.errors import ItemError
+from veraz.ingest import discover as module
 from veraz.ingest.discover import discover
 from veraz.nouns.corpus import RawItem
 
@@ -192,3 +194,128 @@ def test_a_path_that_the_system_refuses_is_an_error_of_its_own(tmp_path: Path) -
     items, errors = found("x" * 5000, tmp_path)
     assert [i.external_id for i in items] == ["ok.md"]
     assert "too long" in errors[0].reason
+
+
+@pytest.mark.parametrize("pattern", ["", "*", "**/*"])
+@pytest.mark.parametrize("names_only", [False, True])
+def test_pipes_devices_and_sockets_are_named_and_never_opened(
+    tmp_path: Path, pattern: str, names_only: bool
+) -> None:
+    write(tmp_path / "a.md")
+    os.mkfifo(tmp_path / "b.md")
+    os.mkfifo(tmp_path / "c.jsonl")
+    (tmp_path / "d.txt").symlink_to("/dev/zero")
+    everything = list(discover([str(tmp_path / pattern)], names_only=names_only))
+    assert [x.external_id for x in everything if isinstance(x, RawItem)] == ["a.md"]
+    errors = [x for x in everything if isinstance(x, ItemError)]
+    assert [(Path(x.path).name, x.reason) for x in errors] == [
+        (name, "a pipe, a device or a socket") for name in ("b.md", "c.jsonl", "d.txt")
+    ]
+    assert all(error.fix for error in errors)
+
+
+def test_a_pattern_enters_linked_folders_once(tmp_path: Path) -> None:
+    write(tmp_path / "real/a.md")
+    write(tmp_path / "real/below/b.md")
+    for name in ("l", "m"):
+        (tmp_path / "real/below" / name).symlink_to(tmp_path / "real")
+    items, errors = found(tmp_path / "**/*.md")
+    assert ([i.external_id for i in items], errors) == (["real/a.md", "real/below/b.md"], [])
+
+
+def test_patterns_match_as_shells_do(tmp_path: Path) -> None:
+    for name in ["a.md", "b.txt", "s/a.md", "s/t/a.md", "s/t/u/c.md", ".h/a.md", "s/.h.md", "[x].md"]:
+        write(tmp_path / name)
+    wanted = {
+        "*.md": ["[x].md", "a.md"],
+        "**/*.md": ["[x].md", "a.md", "s/a.md", "s/t/a.md", "s/t/u/c.md"],
+        "s/**/*.md": ["a.md", "t/a.md", "t/u/c.md"],
+        "*/a.md": ["s/a.md"],
+        "*/*/a.md": ["s/t/a.md"],
+        "**/t/*": ["s/t/a.md"],
+        "s/**": ["a.md", "t/a.md", "t/u/c.md"],
+        "?.[!m]*": ["b.txt"],
+        "[[]x].md": ["[x].md"],
+    }
+    assert {pattern: [i.external_id for i in found(tmp_path / pattern)[0]] for pattern in wanted} == wanted
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_that_a_pattern_cannot_look_into_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "a/x.md")
+    write(tmp_path / "b/x.md")
+    (tmp_path / "b").chmod(0)
+    items, errors = found(tmp_path / "*/*.md")
+    (tmp_path / "b").chmod(0o700)
+    assert [i.external_id for i in items] == ["a/x.md"]
+    assert [e.path for e in errors] == [str(tmp_path / "b")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_ignore_files_are_read_as_editors_save_them(tmp_path: Path, encoding: str, end: str) -> None:
+    write(tmp_path / ".verazignore", end.join(["drafts/", "geheim-ü.md", ""]).encode(encoding))
+    for name in ["drafts/a.md", "geheim-ü.md", "b.md"]:
+        write(tmp_path / name)
+    assert [i.external_id for i in found(tmp_path)[0]] == ["b.md"]
+
+
+@pytest.mark.parametrize("pattern", ["", "**/*.md"])
+@pytest.mark.parametrize("rules", [b"a.md\n!\n", b"\x00\x01\x02\xff" * 20, None])
+def test_rules_that_cannot_be_known_keep_their_folder_unread(
+    tmp_path: Path, pattern: str, rules: bytes | None
+) -> None:
+    write(tmp_path / "private/a.md")
+    write(tmp_path / "private/below/b.md")
+    write(tmp_path / "public/c.md")
+    if rules is None:
+        (tmp_path / "private/.verazignore").symlink_to("nowhere")
+    else:
+        write(tmp_path / "private/.verazignore", rules)
+    items, errors = found(tmp_path / pattern)
+    assert [i.external_id for i in items] == ["public/c.md"]
+    assert [e.path for e in errors] == [str(tmp_path / "private/.verazignore")]
+    assert errors[0].external_id is None  # so that nothing is pruned
+    assert errors[0].fix
+
+
+def test_ignore_files_cost_no_time_in_deep_folders(tmp_path: Path) -> None:
+    folder = tmp_path
+    for _ in range(150):
+        folder = folder / "d"
+        write(folder / "a.md")
+    began = time.process_time()
+    items, errors = found(tmp_path)
+    assert (len(items), errors) == (150, [])
+    assert time.process_time() - began < 10
+
+
+def test_a_line_that_is_too_long_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_LINE", 1 << 20)
+    with gzip.open(tmp_path / "c.jsonl.gz", "wb", compresslevel=1) as rows:
+        rows.write(b'{"id": "a", "text": "one"}\n')
+        for _ in range(64):
+            rows.write(b"x" * (1 << 20))
+        rows.write(b'\n{"id": "b", "text": "two"}\n' + b"y" * (2 << 20))
+    tracemalloc.start()
+    items, errors = found(tmp_path / "c.jsonl.gz")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(i.external_id, i.line) for i in items] == [("a", 1), ("b", 3)]
+    assert [e.path.rsplit(":", 1)[1] for e in errors] == ["2", "4"]
+    assert all(e.reason == "a line of more than 1 MiB" and e.fix for e in errors)
+    assert peak < 12 << 20
+
+
+def test_standard_input_has_the_limits_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 1000)
+    monkeypatch.setattr(module, "MAX_LINE", 100)
+    items, errors = found("-", stdin=b"word " * 200)
+    assert (items[0].payload, errors) == (b"word " * 200, [])
+    for text in (b"word " * 201, b"\n" * 2000, b"a\n" * 501):
+        items, errors = found("-", stdin=text)
+        assert items == []
+        assert errors[0].reason.startswith("more than")
+    items, errors = found("-", stdin=b'\n \n{"id": 1, "text": "' + b"x" * 100 + b'"}\n{"id": 2, "text": "b"}')
+    assert [(i.external_id, i.line) for i in items] == [("2", 4)]
+    assert errors[0].path == "-:3"

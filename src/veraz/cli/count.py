@@ -7,7 +7,10 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
+from typing import BinaryIO, cast
 
 _COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
@@ -24,9 +27,19 @@ def _files(path: str) -> Iterator[Path]:
     if named.is_dir():
         yield from _below(named)
     elif not named.exists() and set("*?[") & set(path):
-        yield from (Path(name) for name in glob.glob(path, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+        yield from _matching(named)
     else:
         yield named
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    """What fits a pattern. Where it holds `**`, what has the last part's name: `glob` would go round in linked folders."""
+    if "**" not in pattern.parts:
+        yield from (found for name in glob.glob(str(pattern)) if not (found := Path(name)).is_dir())  # noqa: PTH207
+        return
+    root = Path(*takewhile(lambda part: not set("*?[") & set(part), pattern.parts))
+    last = "*" if pattern.name == "**" else pattern.name
+    yield from (file for file in _below(root) if fnmatchcase(file.name, last))
 
 
 def _below(root: Path) -> Iterator[Path]:
@@ -44,10 +57,20 @@ def _below(root: Path) -> Iterator[Path]:
 
 def _count_file(file: Path) -> int:
     name = file.name.lower()
-    if not name.endswith(_COLLECTIONS):
+    if not name.endswith(_COLLECTIONS) or not file.is_file():  # what a pipe holds can be read once
         return 1
     try:
         with gzip.open(file) if name.endswith(".gz") else file.open("rb") as rows:
-            return sum(1 for row in rows if row.strip())
+            return _count_lines(cast("BinaryIO", rows))
     except (OSError, EOFError, zlib.error):
         return 1
+
+
+def _count_lines(rows: BinaryIO) -> int:
+    """Lines that are not blank, none of them held as a whole."""
+    count, blank = 0, True
+    while part := rows.readline(1 << 20):
+        blank = blank and not part.strip()
+        if part.endswith(b"\n"):
+            count, blank = count + (not blank), True
+    return count + (not blank)

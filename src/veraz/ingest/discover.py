@@ -5,13 +5,15 @@ What cannot be taken is a value in the stream, not an exception: one bad line or
 
 from __future__ import annotations
 
-import glob
 import gzip
 import json
 import os
+import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NoReturn
 
@@ -23,6 +25,8 @@ from veraz.nouns.corpus import RawItem
 _COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 MAX_BYTES = 1 << 29
 """Of one file, also once it is decompressed."""
+MAX_LINE = 1 << 28
+"""Bytes of one line of a collection."""
 _MAGIC = frozenset("*?[")
 
 
@@ -97,32 +101,33 @@ def _printable(path: Path | str) -> str:
 
 
 def _glob(pattern: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
-    fixed = []
-    for part in Path(pattern).parts[:-1]:
-        if _MAGIC & set(part):
-            break
-        fixed.append(part)
-    root = Path(*fixed)
-    # Hidden names are left out by `glob` itself.
-    names = sorted(name for name in glob.glob(pattern, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
-    if not names:
+    parts = Path(pattern).parts
+    depth = next(n for n, part in enumerate(parts) if _MAGIC & set(part))
+    root = Path(*parts[:depth])
+    empty = True
+    for found in _walk(root, Ignored(root, choice.exclude), parts[depth:]):
+        empty = False
+        if isinstance(found, ItemError):
+            yield found
+        else:
+            yield from _file(found, found.relative_to(root).as_posix(), choice)
+    if empty:
         yield ItemError(
             "nothing matches",
             path=_printable(pattern),
             fix="check the pattern; ** matches any depth of folders",
         )
-    ignored = Ignored(root, choice.exclude)
-    for name in names:
-        if not _is_ignored(Path(name), root, ignored):
-            yield from _file(Path(name), Path(name).relative_to(root).as_posix(), choice)
 
 
-def _is_ignored(path: Path, root: Path, ignored: Ignored) -> bool:
-    """Whether the file, or a folder on the way to it, is left out."""
-    folders = [folder for folder in path.parents if root in folder.parents]
-    return any(ignored(folder, is_folder=True) for folder in reversed(folders)) or ignored(
-        path, is_folder=False
-    )
+def _matches(names: Sequence[str], pattern: Sequence[str], *, begun: bool = False) -> bool:
+    """Whether a path below the root fits the pattern, or, with `begun`, may be that of a folder above one that does."""
+    if not names:
+        return begun or all(part == "**" for part in pattern)
+    if not pattern:
+        return False
+    if pattern[0] == "**":
+        return _matches(names, pattern[1:], begun=begun) or _matches(names[1:], pattern, begun=begun)
+    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:], begun=begun)
 
 
 # Folders
@@ -144,28 +149,53 @@ def _folder(root: Path, choice: _Choice) -> Iterator[RawItem | ItemError]:
         )
 
 
-def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
-    """Files below `root`, sorted, without hidden and ignored ones. Linked folders are entered once: a loop ends at
-    its start."""
+def _walk(root: Path, ignored: Ignored, pattern: Sequence[str] = ("**",)) -> Iterator[Path | ItemError]:
+    """Files below `root` that fit the pattern, sorted, without hidden and ignored ones. Linked folders are entered once: a loop
+    ends at its start. Folders that cannot be looked into are errors, also of patterns: what is gone must not be guessed."""
     visited: set[tuple[int, int]] = set()
     stack = [root]
     while stack:
         at = stack.pop()
         try:
             is_folder = at.is_dir()
+            if at != root and not _matches(at.relative_to(root).parts, pattern, begun=is_folder):
+                continue
             if at != root and ignored(at, is_folder=is_folder):
                 continue
             if not is_folder:
-                yield at
+                yield at if _may_be_read(at) else _no_file(at)
                 continue
             place = at.stat()
             if (place.st_dev, place.st_ino) in visited:
                 continue
             visited.add((place.st_dev, place.st_ino))
             names = sorted(entry for entry in os.listdir(at) if not entry.startswith("."))  # noqa: PTH208
+            ignored.enter(at)
             stack += [at / name for name in reversed(names)]
+        except FileNotFoundError as error:
+            if at != root or pattern == ("**",):
+                yield _unreadable(at, error)
         except OSError as error:
             yield _unreadable(at, error)
+        except ItemError as error:
+            yield error
+
+
+def _may_be_read(path: Path) -> bool:
+    """Not a pipe, a device or a socket: reading one may never end. What is not there is told by reading it."""
+    try:
+        kind = path.stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(kind)
+
+
+def _no_file(path: Path) -> ItemError:
+    return ItemError(
+        "a pipe, a device or a socket",
+        path=_printable(path),
+        fix="move it away, or leave it out with --exclude",
+    )
 
 
 # Files
@@ -244,11 +274,12 @@ def _collection_file(path: Path) -> Iterator[RawItem | ItemError]:
         yield _unreadable(path, error)
 
 
-def _collection(path: str, rows: Iterable[bytes]) -> Iterator[RawItem | ItemError]:
-    number, numbered = 0, enumerate(rows, 1)
+def _collection(path: str, opened: Any) -> Iterator[RawItem | ItemError]:
+    number = 0
+    rows = _rows(opened)
     while True:
         try:
-            number, row = next(numbered)
+            row = next(rows)
         except StopIteration:
             return
         except EOFError:
@@ -265,10 +296,29 @@ def _collection(path: str, rows: Iterable[bytes]) -> Iterator[RawItem | ItemErro
                 fix="compress it again, or drop the .gz",
             )
             return
+        number += 1
+        if row is None:
+            yield ItemError(
+                f"a line of more than {MAX_LINE >> 20} MiB",
+                path=f"{path}:{number}",
+                fix="write one JSON object a line, and split what is larger",
+            )
+            continue
         if number == 1:
             row = row.removeprefix(b"\xef\xbb\xbf")
         if row.strip():
             yield _record(path, number, row)
+
+
+def _rows(opened: Any) -> Iterator[bytes | None]:
+    """Lines; None for one that is too long, which is passed over and never held as a whole."""
+    while row := opened.readline(MAX_LINE + 1):
+        if len(row) <= MAX_LINE:
+            yield row
+            continue
+        while row and not row.endswith(b"\n"):
+            row = opened.readline(1 << 20)
+        yield None
 
 
 def _record(path: str, line: int, row: bytes) -> RawItem | ItemError:
@@ -289,7 +339,7 @@ def _object(row: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ItemError("not usable JSON: nested too deeply", fix=fix) from None
     except ValueError as error:
-        raise ItemError(f"not valid JSON: {error}", fix=fix) from None
+        raise ItemError(f"not valid JSON: {str(error).partition(';')[0]}", fix=fix) from None
     if not isinstance(value, dict):
         raise ItemError(f"a JSON {type(value).__name__} where an object is expected", fix=fix)
     return value
@@ -322,19 +372,29 @@ def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
     if stdin is None:
         yield ItemError("no standard input", path="-", fix="pipe text or .jsonl lines into the command")
         return
-    head: list[bytes] = []
-    for row in stdin:
-        head.append(row)
-        if row.strip(b"\xef\xbb\xbf \t\r\n"):
+    head = b""
+    while row := stdin.readline(MAX_LINE + 1):
+        head += row
+        if row.strip(b"\xef\xbb\xbf \t\r\n") or len(head) > MAX_BYTES:
             break
-    last = head[-1].lstrip(b"\xef\xbb\xbf \t") if head else b""
-    if last.startswith(b"{"):
-        yield from _collection("-", _chain(head, stdin))
+    if head[head.rstrip(b"\r\n").rfind(b"\n") + 1 :].lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+        yield from _collection("-", _Continued(head, stdin))
+        return
+    payload = head + stdin.read(MAX_BYTES + 1 - len(head))
+    if len(payload) > MAX_BYTES:
+        yield ItemError(f"more than {MAX_BYTES >> 20} MiB", path="-", external_id="stdin", fix="split it")
     else:
-        payload = b"".join(head) + stdin.read()
         yield RawItem("-", "stdin", media_of("stdin", payload) or "text", payload=payload)
 
 
-def _chain(head: list[bytes], rest: Iterable[bytes]) -> Iterator[bytes]:
-    yield from head
-    yield from rest
+class _Continued:
+    """Lines of what was read already, and then of the rest."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = BytesIO(head), rest
+
+    def readline(self, most: int) -> bytes:
+        row = self._head.readline(most)
+        if not row or row.endswith(b"\n") or len(row) == most:
+            return row or self._rest.readline(most)
+        return row + self._rest.readline(most - len(row))
