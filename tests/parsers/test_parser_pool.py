@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -110,3 +115,41 @@ async def test_a_process_that_was_ended_while_idle_costs_no_document() -> None:
     assert (await pool.parse(item("more"))).text == "more"
     assert pool._idle != [worker]
     await pool.close()
+
+
+@pytest.mark.parametrize("value", ["[" * 600 + "]" * 600, '{"a":' * 600 + "1" + "}" * 600])
+async def test_a_record_too_deep_to_be_handed_over_costs_itself_alone(value: str) -> None:
+    sys.setrecursionlimit(1000)
+    pool = ParserPool(1, Limits())
+    deep = RawItem("c", "1", "record", record={"id": "1", "text": "t", "n": json.loads(value)}, line=3)
+    try:
+        found = await outcome(pool, deep)
+        assert isinstance(found, ItemError)
+        assert (found.reason, found.external_id, found.stage) == ("nested too deeply", "1", "parse")
+        assert found.fix
+        assert (await pool.parse(item("more"))).text == "more"
+    finally:
+        await pool.close()
+
+
+async def test_a_process_that_is_killed_at_work_costs_one_document_and_says_what_happened(hostile: ParserPool) -> None:
+    hanging = asyncio.create_task(outcome(hostile, item("hang")))
+    good = await hostile.parse(item("good text", "good.txt"))
+    while not (workers := [pid for pid in _children() if pid != _pid(hostile)]):
+        await asyncio.sleep(0.05)
+    os.kill(workers[0], signal.SIGKILL)
+    found = await hanging
+    assert isinstance(found, ItemError)
+    assert found.reason == "its parser was ended from outside (signal SIGKILL), as a system short of memory does"
+    assert found.fix == "ingest it again, with fewer --workers if memory is short"
+    assert good.text == "good text"
+    assert (await hostile.parse(item("more"))).text == "more"
+
+
+def _pid(pool: ParserPool) -> int | None:
+    """Of the process that is idle."""
+    return pool._idle[0]._process.pid if pool._idle else None
+
+
+def _children() -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]

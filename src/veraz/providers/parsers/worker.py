@@ -69,7 +69,7 @@ def parse(item: RawItem, characters: int) -> Reply:
     except MemoryError:
         return Reply(refusal=TOO_LARGE, tired=True)
     except RecursionError:
-        return Reply(refusal=Refusal("nested too deeply", fix="simplify the file, or leave it out"))
+        return Reply(refusal=TOO_DEEP)
     except Exception as error:  # a library's own failure costs this document alone
         detail = " ".join(str(error).split())[:200]
         return Reply(
@@ -85,6 +85,7 @@ def parse(item: RawItem, characters: int) -> Reply:
     return Reply(document=document)
 
 
+TOO_DEEP = Refusal("nested too deeply", fix="simplify the file, or leave it out")
 TOO_LARGE = Refusal(
     "needs more memory than a document may", fix="split the file, or raise [ingest] parse_memory_mb"
 )
