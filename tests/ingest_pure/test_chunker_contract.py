@@ -186,7 +186,9 @@ _QUANTITY = re.compile(r"(?:[<≥±] ?)?\d+(?:[.,]\d+)*[⁰¹²³⁴⁵⁶⁷⁸
     ],
     ids=["raised", "half", "unit", "signs", "spaced", "arabic"],
 )
-def test_no_chunk_begins_or_ends_inside_a_quantity_or_a_character(made: Chunker, limit: int, text: str) -> None:
+def test_no_chunk_begins_or_ends_inside_a_quantity_or_a_character(
+    made: Chunker, limit: int, text: str
+) -> None:
     """10⁵ is not 10, and half a milligram is not a half."""
     if made.version in (*_TINY, "fixed/2 size=1 overlap=0", "fixed/2 size=9 overlap=8"):
         pytest.skip("a few characters hold no quantity")

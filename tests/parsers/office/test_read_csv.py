@@ -79,3 +79,17 @@ def test_nothing_is_no_content(payload: bytes) -> None:
 def test_noise_is_refused() -> None:
     with pytest.raises(ItemError, match="not text"):
         parse(bytes(range(256)) * 8, "a.csv")
+
+
+def test_a_quote_that_is_never_closed_is_refused_where_it_opens() -> None:
+    for text in (
+        'drug,dose\nAlba,1 mg\n"Sorbex,5 mg\nCalm,7 mg\nDorm,9 mg\n',
+        'drug,dose\nAlba,1 mg\nSorbex,"5 mg\nCalm,7 mg\nDorm,9 mg',
+    ):
+        with pytest.raises(ItemError, match=r"line \d opens a quote that is never closed") as caught:
+            parse(text.encode(), "a.csv")
+        assert caught.value.fix
+    assert read('drug,note\nAlba,"5"" wide\nand long"\n') == (
+        '| drug | note |\n|---|---|\n| Alba | 5" wide and long |'
+    )
+    assert read('pipe,size\nAlba,5"\nCalm,7"\nDorm,9"\n').count("\n") == 4

@@ -25,7 +25,9 @@ _SIGNS = "<>≤≥±~≈=+−"
 _COMPARISONS = "<>≤≥±~≈"
 _UNIT_SIGNS = "%‰‱°º′″℃℉"
 _VIRAMA = 9  # the combining class of marks that join two consonants
-_TRAILING_VOWELS = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"  # of Thai and Lao, which are letters to Unicode
+_TRAILING_VOWELS = (
+    "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"  # of Thai and Lao, which are letters to Unicode
+)
 _LEADING_VOWELS = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 _DIGIT_JOIN = re.compile(r"[\d.,:/\-–·٫'’]")
 

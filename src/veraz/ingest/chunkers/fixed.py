@@ -1,7 +1,8 @@
 """Windows of a fixed number of tokens over the text, which overlap: the simplest chunker, kept for comparison.
 
 Headings and rulers are part of the text, and sections are not respected; a chunk has the heading path of its start. Windows
-begin and end between words (in text without spaces between characters), never inside a number that fits one, nor between a number and its unit.
+begin and end between words (in text without spaces between characters), never inside a number that fits one, nor between a
+number and its unit.
 """
 
 from __future__ import annotations
