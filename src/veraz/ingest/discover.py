@@ -5,13 +5,13 @@ What cannot be taken is a value in the stream, not an exception: one bad line or
 
 from __future__ import annotations
 
-import glob
 import gzip
 import os
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
@@ -49,7 +49,8 @@ def discover(
     A file's external id is its path below the folder or glob root that named it, with `/`; a record's is
     its `id`. Two files with one id are two documents: the second gives an ItemError that names both places; a file that is named
     twice is read once. Records with one id are versions of one document. Collections are read one line at a time, and nothing of
-    them is kept in memory. Raises UsageError for a pattern that is none, and for a .verazignore file that cannot be read.
+    them is kept in memory. Raises UsageError for a pattern that is none; of a folder whose
+    .verazignore cannot be known nothing is read.
     """
     seen: dict[str, str] = {}
     for path in paths:
@@ -111,44 +112,30 @@ def _printable(path: Path | str) -> str:
 
 
 def _glob(pattern: str, exclude: Sequence[str]) -> Iterator[Found | ItemError]:
-    fixed = []
-    for part in Path(pattern).parts[:-1]:
-        if _MAGIC & set(part):
-            break
-        fixed.append(part)
-    root = Path(*fixed)
-    # Hidden names are left out by `glob` itself.
-    names = sorted(name for name in glob.glob(pattern, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
-    if not names:
+    parts = Path(pattern).parts
+    depth = next(n for n, part in enumerate(parts) if _MAGIC & set(part))
+    root = Path(*parts[:depth])
+    empty = True
+    for found in _walk(root, Ignored(root, exclude), parts[depth:]):
+        empty = False
+        yield found if isinstance(found, ItemError) else _below(root, found)
+    if empty:
         yield ItemError(
             "nothing matches",
             path=_printable(pattern),
             fix="check the pattern; ** matches any depth of folders",
         )
-    ignored = Ignored(root, exclude)
-    for path in _by_one_way(map(Path, names)):
-        if not _is_ignored(path, root, ignored):
-            yield _below(root, path)
 
 
-def _by_one_way(names: Iterable[Path]) -> Iterator[Path]:
-    """The paths, those into a folder that links lead to as well by the shortest way alone: `**` follows a loop of links for
-    forty rounds."""
-    paths = list(names)
-    ways: dict[str, Path] = {}
-    folders = sorted({path.parent for path in paths}, key=lambda folder: (len(folder.parts), folder))
-    real = {folder: os.path.realpath(folder) for folder in folders}
-    for folder in folders:
-        ways.setdefault(real[folder], folder)
-    yield from (path for path in paths if ways[real[path.parent]] == path.parent)
-
-
-def _is_ignored(path: Path, root: Path, ignored: Ignored) -> bool:
-    """Whether the file, or a folder on the way to it, is left out."""
-    folders = [folder for folder in path.parents if root in folder.parents]
-    return any(ignored(folder, is_folder=True) for folder in reversed(folders)) or ignored(
-        path, is_folder=False
-    )
+def _matches(names: Sequence[str], pattern: Sequence[str], *, begun: bool = False) -> bool:
+    """Whether a path below the root fits the pattern, or, with `begun`, may be that of a folder above one that does."""
+    if not names:
+        return begun or all(part == "**" for part in pattern)
+    if not pattern:
+        return False
+    if pattern[0] == "**":
+        return _matches(names, pattern[1:], begun=begun) or _matches(names[1:], pattern, begun=begun)
+    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:], begun=begun)
 
 
 # Folders
@@ -188,15 +175,17 @@ def _is_special(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
-    """Files below `root`, sorted, without hidden and ignored ones. Linked folders are entered once: a loop ends at
-    its start."""
+def _walk(root: Path, ignored: Ignored, pattern: Sequence[str] = ("**",)) -> Iterator[Path | ItemError]:
+    """Files below `root` that fit the pattern, sorted, without hidden and ignored ones. Linked folders are entered once: a loop
+    ends at its start. Folders that cannot be looked into are errors, also of patterns: what is gone must not be guessed."""
     visited: set[tuple[int, int]] = set()
     stack = [root]
     while stack:
         at = stack.pop()
         try:
             is_folder = at.is_dir()
+            if at != root and not _matches(at.relative_to(root).parts, pattern, begun=is_folder):
+                continue
             if at != root and ignored(at, is_folder=is_folder):
                 continue
             if not is_folder:
@@ -207,9 +196,15 @@ def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
                 continue
             visited.add((place.st_dev, place.st_ino))
             names = sorted(entry for entry in os.listdir(at) if not entry.startswith("."))  # noqa: PTH208
+            ignored.enter(at)
             stack += [at / name for name in reversed(names)]
+        except FileNotFoundError as error:
+            if at != root or pattern == ("**",):
+                yield _unreadable(at, error)
         except OSError as error:
             yield _unreadable(at, error)
+        except ItemError as error:
+            yield error
 
 
 # Files
@@ -291,8 +286,10 @@ def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
         yield ItemError("no standard input", path="-", fix="pipe text or .jsonl lines into the command")
         return
     head: list[bytes] = []
-    while row := stdin.readline(MAX_LINE + 1):
+    size = 0
+    while size <= MAX_BYTES and (row := stdin.readline(MAX_LINE + 1)):
         head.append(row)
+        size += len(row)
         if row.strip(b"\xef\xbb\xbf \t\r\n"):
             break
     last = head[-1].lstrip(b"\xef\xbb\xbf \t") if head else b""

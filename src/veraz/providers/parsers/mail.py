@@ -5,13 +5,14 @@ Of alternatives the plain one is read, unless the HTML one has a table or more t
 
 from __future__ import annotations
 
+import contextlib
 import email
-import email.policy
 import email.utils
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from email.message import Message
+from email.policy import EmailPolicy
 from typing import Any
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
@@ -20,11 +21,13 @@ from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import document, no_content, refused
 from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.writing import Writer
-from veraz.text.decode import NotText, decode, storable
+from veraz.text.decode import NotText, declared, decode, storable
 
 VERSION = "mail/1"
 
 _DEPTH = 20
+_LONGEST_FIELD = 20_000
+"""Characters of a header field that are read."""
 _FIELDS = ("from", "to", "cc", "date", "message-id")
 _TEXTS = ("text/plain", "text/html")
 _ENCRYPTED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
@@ -34,12 +37,22 @@ _SIGNED = frozenset(
 _SOFT_BREAK = re.compile(r"(?<!^--)(?<!\n--) \r?\n")
 
 
+class _Policy(EmailPolicy):
+    """Reading addresses and encoded words takes time that grows with the square of their number."""
+
+    def header_fetch_parse(self, name: str, value: Any) -> Any:
+        return super().header_fetch_parse(name, value[:_LONGEST_FIELD])
+
+
+_POLICY = _Policy()
+
+
 class MailParser:
     def parse(self, item: RawItem) -> ParsedDocument:
         if not (payload := item.payload or b"").strip():
             raise no_content(item)
         try:
-            return _read(item, email.message_from_bytes(payload, policy=email.policy.default))
+            return _read(item, email.message_from_bytes(payload, policy=_POLICY))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             # What the standard library makes of headers and parts that break every rule.
             reason = f"malformed mail: {type(error).__name__}"
@@ -85,6 +98,10 @@ class _Reader:
         notes = list(dict.fromkeys(self.notes))
         if message.defects:
             notes.append(f"malformed mail: {type(message.defects[0]).__name__}")
+        long = [name for name, value in message.raw_items() if len(value) > _LONGEST_FIELD]
+        notes += [
+            f"the field {name} is read as far as its first {_LONGEST_FIELD:,} characters" for name in long
+        ]
         if count:
             notes.append(f"{count} attachment{'s' * (count > 1)} left out: {_listed(self.attachments)}")
         return tuple(notes)
@@ -156,10 +173,9 @@ class _Reader:
         data: Any = part.get_payload(decode=True)
         payload = data if isinstance(data, bytes) else b""
         charset = part.get_content_charset("")
-        try:
-            return storable(payload.decode({"": "ascii", "iso-8859-1": "cp1252"}.get(charset, charset)))[0]
-        except (UnicodeDecodeError, LookupError):
-            pass
+        if codec := declared(charset or "ascii", payload):
+            with contextlib.suppress(UnicodeDecodeError):
+                return storable(payload.decode(codec))[0]
         try:
             found = decode(payload, html=part.get_content_type() == "text/html")
         except NotText as error:
@@ -194,7 +210,7 @@ def _header(message: Message[str, str], name: str) -> str:
     """A header that cannot be parsed counts as it stands."""
     try:
         return str(message.get(name) or "")
-    except (ValueError, IndexError, AttributeError, TypeError):
+    except (ValueError, IndexError, AttributeError, TypeError, RecursionError):
         return next((str(text) for key, text in message.raw_items() if key.lower() == name), "")
 
 

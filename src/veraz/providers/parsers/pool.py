@@ -16,10 +16,20 @@ from collections.abc import Sequence
 import msgspec
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
-from veraz.providers.parsers.worker import FRAME, SAVE_ANEW, TOO_LARGE, Limits, Refusal, Reply, parse
+from veraz.providers.parsers.worker import (
+    FRAME,
+    SAVE_ANEW,
+    TOO_DEEP,
+    TOO_LARGE,
+    Limits,
+    Refusal,
+    Reply,
+    parse,
+)
 
 WORKER = "veraz.providers.parsers.worker"
 MAX_REPLY = 1 << 30
+_KILL = 9
 DOCUMENTS_EACH = 500
 """Documents after which a process is replaced: libraries leak."""
 
@@ -108,8 +118,12 @@ class _Worker:
         """The process's reply; a process that does not give one is broken, and says what that means for the document."""
         self._served += 1
         try:
+            frame = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+        except RecursionError:
+            return Reply(refusal=TOO_DEEP)
+        try:
             async with asyncio.timeout(limits.seconds):
-                return await self._exchange(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+                return await self._exchange(frame)
         except TimeoutError:
             self._broken = True
             return Reply(
@@ -145,6 +159,11 @@ class _Worker:
             code == 1
         ):  # Python ended by itself: it could not even say so, which is what being out of memory looks like
             return TOO_LARGE
+        if code == -_KILL:
+            return Refusal(
+                f"its parser was ended from outside ({_named(code)}), as a system short of memory does",
+                fix="ingest it again, with fewer --workers if memory is short",
+            )
         return Refusal(
             f"its parser crashed ({_named(code)})",
             fix=SAVE_ANEW,

@@ -44,9 +44,10 @@ class Refusal(msgspec.Struct, frozen=True):
     fix: str | None = None
 
     def error(self, item: RawItem) -> ItemError:
+        place = f"{item.path}:{item.line}" if item.line is not None else item.path
         return ItemError(
             self.reason,
-            path=self.path or item.path,
+            path=self.path or place,
             external_id=self.external_id or item.external_id,
             stage=self.stage,
             fix=self.fix,
@@ -70,7 +71,7 @@ def parse(item: RawItem, characters: int) -> Reply:
     except MemoryError:
         return Reply(refusal=TOO_LARGE, tired=True)
     except RecursionError:
-        return Reply(refusal=Refusal("nested too deeply", fix="simplify the file, or leave it out"))
+        return Reply(refusal=TOO_DEEP)
     except Exception as error:  # a library's own failure costs this document alone
         detail = " ".join(str(error).split())[:200]
         return Reply(
@@ -86,6 +87,7 @@ def parse(item: RawItem, characters: int) -> Reply:
     return Reply(document=document)
 
 
+TOO_DEEP = Refusal("nested too deeply", fix="simplify the file, or leave it out")
 TOO_LARGE = Refusal(
     "needs more memory than a document may", fix="split the file, or raise [ingest] parse_memory_mb"
 )
