@@ -79,7 +79,7 @@ def test_the_version_says_everything_that_decides_the_output() -> None:
     assert chunker("recursive", {"size": 99}).version == "recursive/1 size=99"
     structure = chunker("structure", {}).version
     assert chunker("late", {}).version == f"late/1 {structure}"
-    assert chunker("parent-child", {}).version == f"parent-child/1 size=128 parent=1024 {structure}"
+    assert chunker("parent-child", {}).version == f"parent-child/2 size=128 parent=1024 {structure}"
 
 
 def test_a_context_with_a_useless_limit_is_refused() -> None:

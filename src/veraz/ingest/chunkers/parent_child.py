@@ -38,7 +38,7 @@ class ParentChild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def version(self) -> str:
-        return f"{NAME}/1 size={self.size} parent={self.parent} {CHUNKER}"
+        return f"{NAME}/2 size={self.size} parent={self.parent} {CHUNKER}"
 
     @property
     def pooled(self) -> bool:
