@@ -174,12 +174,14 @@ begin
     if taken is null then
         return 0;
     end if;
+    -- chunk by chunk, by the key: a join would be planned without statistics while a corpus is being loaded
     insert into veraz.lexeme_stat (tenant_id, analyser, term, lexeme)
-    select distinct tenant, for_analyser, veraz.term(lexeme), lexeme
-      from veraz.chunk_lexical l, unnest(l.tsv)
-     where l.tenant_id = tenant and l.analyser = for_analyser
-       and l.chunk_no in (select unnest(chunk_nos) from veraz.posting
-                           where tenant_id = tenant and analyser = for_analyser and block = any (taken) and n > 0)
+    select distinct tenant, for_analyser, veraz.term(w.lexeme), w.lexeme
+      from (select distinct unnest(chunk_nos) as chunk_no from veraz.posting
+             where tenant_id = tenant and analyser = for_analyser and block = any (taken) and n > 0) c
+     cross join lateral (
+            select tsv from veraz.chunk_lexical where tenant_id = tenant and chunk_no = c.chunk_no offset 0) l
+     cross join lateral unnest(l.tsv) w
     on conflict do nothing;
     if wanted is not null and wanted <> present then
         perform veraz.start_epoch(for_analyser, wanted);
