@@ -18,8 +18,8 @@ from veraz.ingest.stages import Embedded, Prepared
 from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, TextKind
 
 CHUNKS = """
-select d.external_id, r.number, c.ord, c.is_current, c.body, l.is_current, l.analyser, l.length, l.tsv::text, l.bm25::text, e.is_current,
-       e.vec::text, d.superseded_by is not null
+select d.external_id, r.number, c.ord, c.is_current, c.body, l.is_current, l.analyser, l.length, l.tsv::text, l.bm25::text,
+       e.is_current, e.vec::text, d.superseded_by is not null
   from veraz.chunk c
   join veraz.document d using (tenant_id, document_id)
   join veraz.revision r using (tenant_id, revision_id)
