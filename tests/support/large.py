@@ -11,12 +11,15 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import psycopg
+from psycopg import sql
 
 from tests.support import databases
 from tests.support.corpus import Words, put, record
 from tests.support.hashing import DIMENSION, HashingEmbedder, hashed
 from veraz.nouns.corpus import Vectors
 
+TABLES = "select relname from pg_class where relnamespace = 'veraz'::regnamespace and relkind = 'r'"
 DOCUMENTS, SECTIONS, RARE = 120, 50, 20
 FAR = "zonefar"
 """Texts that hold this word lie far from all others, and every question near those others."""
@@ -45,10 +48,19 @@ async def fill(url: str) -> None:
     rare = [
         record(f"rare{n}", f"{FAR}{n} {FAR} {made.text(2)}", date=f"2024-01-{n + 1:02}") for n in range(RARE)
     ]
+    _without_autovacuum(url)
     async with await databases.open_engine(url, embedder()) as engine:
         for part in range(0, DOCUMENTS, 10):  # small runs: a large one is followed by ANALYZE
             await put(engine, *bulk[part : part + 10], source="bulk", authority=2)
         await put(engine, *rare, source="rare", authority=5)
+
+
+def _without_autovacuum(url: str) -> None:
+    """It analyses as well, on a slow machine in the middle of the loading."""
+    with psycopg.connect(url) as connection:
+        for (name,) in connection.execute(TABLES).fetchall():
+            table = sql.Identifier("veraz", name)
+            connection.execute(sql.SQL("alter table {} set (autovacuum_enabled = off)").format(table))
 
 
 async def analyse(url: str) -> None:
