@@ -61,7 +61,9 @@ class IngestConfig(_Section, frozen=True):
     documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
     embedded with their contextual header. `workers` processes
     parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
-    false they are parsed in the calling process, without limits."""
+    false they are parsed in the calling process, without limits. `ocr`: whether pages of PDF files that hold no text are
+    recognised, which needs the extra of that name; such a document may take `parse_seconds` more for each of these pages, and
+    1 GiB more."""
 
     chunk_tokens: int = 512
     chunker: str = "structure"
@@ -70,6 +72,7 @@ class IngestConfig(_Section, frozen=True):
     workers: int = 0
     parse_seconds: float = 30.0
     parse_memory_mb: int = 1024
+    ocr: bool = False
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")

@@ -63,6 +63,7 @@ from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
 from veraz.ops.health import checks
 from veraz.ops.show import show_document
+from veraz.providers import ocr
 from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
@@ -488,6 +489,7 @@ class AsyncVeraz:
             parsers=self._parsers,
             detector=self._open_detector(),
             chunking=self._chunking(),
+            ocr=ocr.VERSION if self.config.ingest.ocr and ocr.installed() else "",
             progress=progress,
         )
         if dry_run:
@@ -863,6 +865,7 @@ class AsyncVeraz:
             hits=result.hits,
             texts={key: found.text for key, found in texts.items()},
             pages={key: found.page_starts for key, found in texts.items()},
+            recognised={key: found.recognised for key, found in texts.items()},
             words=weights,
             vector=run.vector,
             dense_pool=tuple(c.score for c in run.arms.get("semantic", ())),
@@ -1134,7 +1137,9 @@ def _parsers(config: Config) -> DocumentParser:
     """Shared by all that act on one open engine, and closed with it. No process is started before a document is parsed."""
     settings = config.ingest
     limits = Limits(settings.parse_seconds, settings.parse_memory_mb << 20)
-    return ParserPool(settings.workers, limits) if settings.isolated else ParsersHere()
+    if not settings.isolated:
+        return ParsersHere(ocr=settings.ocr)
+    return ParserPool(settings.workers, limits, ocr=settings.ocr)
 
 
 def _document_lang(lang: str | None) -> str | None:

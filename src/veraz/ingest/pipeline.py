@@ -42,7 +42,7 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import PARSERS_VERSION, stated_access
+from veraz.providers.parsers import PARSERS_VERSION, SCANS, stated_access
 from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
@@ -187,8 +187,10 @@ class Ingest:
         parsers: DocumentParser,
         detector: LanguageDetector,
         chunking: Chunking,
+        ocr: str = "",
         progress: Progress | None = None,
     ) -> None:
+        """`ocr`: the engine that recognises pages without text; "" where none does."""
         self._database = database
         self._identity = identity
         self._embedder = embedder
@@ -197,6 +199,7 @@ class Ingest:
         self._overrides = overrides
         self._parsers = parsers
         self._detector = detector
+        self._ocr = ocr
         self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
         self._progress = progress or (lambda _: None)
         self._vectors: dict[bytes, Vectors] = {}
@@ -257,7 +260,7 @@ class Ingest:
         return self.tally.report(dry_run=True)
 
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
-        digest = plan.raw_hash(item, self._versions)
+        digest = self._digest(item)
         if stored is not None and stored.erased_at is not None:
             self._fail(_erased(item, stored.erased_at))
         elif stored is not None and stored.holds(digest, self._overrides.stated()):
@@ -285,6 +288,11 @@ class Ingest:
             "header": str(self._chunking.header),
             "parsers": PARSERS_VERSION,
         }
+
+    def _digest(self, item: RawItem) -> bytes:
+        """Where pages are recognised from now on, files that may hold such pages are parsed again."""
+        recognised = {"ocr": self._ocr} if self._ocr and item.media in SCANS else {}
+        return plan.raw_hash(item, self._versions | recognised)
 
     # --- what is gone
 
@@ -338,7 +346,7 @@ class Ingest:
         stated = self._overrides.stated()
         for item in items:
             stored = known.get(item.external_id)
-            digest = plan.raw_hash(item, self._versions)
+            digest = self._digest(item)
             if self._of_run.passed_over(item.external_id):
                 self._count("unchanged")
             under_way = self._of_run.under_way(item.external_id)
