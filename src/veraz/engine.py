@@ -56,6 +56,7 @@ from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
+from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
 from veraz.nouns.trace import Trace
@@ -784,6 +785,16 @@ class AsyncVeraz:
         async with self._database.transaction(await self.identity()) as connection:
             shown = await show_document(connection, external_id, source, revision, as_of)
         return await self._with_hidden_successor(shown)
+
+    async def repeated(self, source: str, *, least: int = 2, top: int = 20) -> Repeated:
+        """What at least `least` documents of a source say to the letter, the `top` texts of most documents, and how much of the
+        source that is. Only what the caller may read and a search would look through counts."""
+        check_count("least", least)
+        check_count("top", top)
+        identity = await self.identity()
+        await self._check_source(identity, source)
+        async with self._database.transaction(identity) as connection:
+            return await ops_store.repeated_texts(connection, source, least, top)
 
     async def _with_hidden_successor(self, shown: Shown) -> Shown:
         """Names a successor that was deleted, to who could read it were it not: it hides this document all the same."""

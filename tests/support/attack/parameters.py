@@ -140,6 +140,8 @@ def _of_a_revision() -> Mapping[str, Any]:
         "heading_path": [],
         "kind": "paragraph",
         "body": "b",
+        "least": 1,
+        "top": 1000,
         "page": None,
     }
     more = {
