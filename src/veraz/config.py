@@ -62,8 +62,8 @@ class IngestConfig(_Section, frozen=True):
     embedded with their contextual header. `workers` processes
     parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
     false they are parsed in the calling process, without limits. `ocr`: whether pages of PDF files that hold no text are
-    recognised, which needs the extra of that name; such a document may take `parse_seconds` more for each of these pages, and
-    1 GiB more."""
+    recognised, which needs the extra of that name; such a document may take four times `parse_seconds` more for each of
+    these pages, and 1 GiB more."""
 
     chunk_tokens: int = 512
     chunker: str = "structure"

@@ -88,7 +88,7 @@ async def test_pages_to_recognise_get_more_time_in_a_process_of_their_own() -> N
 
 def test_what_recognition_may_cost() -> None:
     limits = Limits(seconds=10, memory=100, characters=5)
-    assert limits.recognising(3) == Limits(seconds=40, memory=100 + RECOGNITION_MEMORY, characters=5)
+    assert limits.recognising(3) == Limits(seconds=130, memory=100 + RECOGNITION_MEMORY, characters=5)
 
 
 async def test_the_answer_is_what_the_parser_gives_here() -> None:
