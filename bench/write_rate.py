@@ -1,11 +1,11 @@
 """How fast revisions are written, against COPY of the same rows into the same indexed tables, in one run.
 
-python bench/write_rate.py CORPUS.jsonl[.gz] [--documents 2000]
+python bench/write_rate.py CORPUS.jsonl[.gz] [--documents 2000] [--alone]
 
 Two fresh databases on the server that tests share, or $VERAZ_TEST_SERVER. In the first an ingest prepares everything; then its
-transactions alone are timed, one a document, as the runtime role under row-level security, analysis of the text and all checks
-included. Its rows are then copied into the second by the administrator, one COPY a table in one transaction, already analysed and
-already current. Vectors are random: the hardest case for the index.
+transactions alone are timed, in the groups of a run or one a document, as the runtime role under row-level security, analysis of
+the text and all checks included. Its rows are then copied into the second by the administrator, one COPY a table in one
+transaction, already analysed and already current. Vectors are random: the hardest case for the index.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from tests.support.hashing import DIMENSION, HashingEmbedder
 
 from veraz.engine import AsyncVeraz
 from veraz.ingest.discover import discover
-from veraz.ingest.pipeline import Embedded, Ingest
+from veraz.ingest.pipeline import Ingest
 from veraz.ingest.plan import Overrides
+from veraz.ingest.stages import Embedded
+from veraz.ingest.writing import groups
 from veraz.nouns.corpus import RawItem, SourceSettings
 
 TABLES = (
@@ -51,7 +53,7 @@ select column_name from information_schema.columns
 EMBEDDINGS = "select c.relname from pg_class c where c.relnamespace = 'veraz'::regnamespace and c.relname ~ '^embedding_[0-9]+$'"
 
 
-async def write(url: str, corpus: str, documents: int) -> tuple[float, int]:
+async def write(url: str, corpus: str, documents: int, alone: bool) -> tuple[float, int]:
     """Seconds of the writing transactions, and chunks written."""
     async with await databases.open_engine(url) as engine:
         ingest = await _prepared(engine)
@@ -63,10 +65,16 @@ async def write(url: str, corpus: str, documents: int) -> tuple[float, int]:
                 vectors = random.normal(size=(len(one.chunks), DIMENSION)).astype(np.float32)
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
                 ready.append(Embedded(one, vectors, len(one.chunks)))
+        waiting: asyncio.Queue[Embedded | None] = asyncio.Queue()
+        for embedded in (*ready, None):
+            waiting.put_nowait(embedded)
+        batches = [[one] for one in ready] if alone else [group async for group in groups(waiting)]
         started = time.perf_counter()
-        for embedded in ready:
-            await ingest._write(embedded)
-        return time.perf_counter() - started, sum(len(e.prepared.chunks) for e in ready)
+        for group in batches:
+            await ingest._write_group(group)
+        seconds = time.perf_counter() - started
+        assert ingest.tally.counts["documents"] == len(ready), ingest.tally.errors
+        return seconds, sum(len(e.prepared.chunks) for e in ready)
 
 
 async def _prepared(engine: AsyncVeraz) -> Ingest:
@@ -116,11 +124,11 @@ def _rows(connection: psycopg.Connection, table: str) -> tuple[sql.Composable, b
         return columns, b"".join(bytes(part) for part in out)
 
 
-def main(corpus: str, documents: int) -> None:
+def main(corpus: str, documents: int, alone: bool) -> None:
     server = test_server()
     template = databases.schema_template(server)
     with databases.fresh(server, template) as first, databases.fresh(server, template) as second:
-        seconds, chunks = asyncio.run(write(first, corpus, documents))
+        seconds, chunks = asyncio.run(write(first, corpus, documents, alone))
         copied = copy(first, second)
     print(
         f"{chunks:,} chunks: written in {seconds:.1f} s ({chunks / seconds:.0f}/s), "
@@ -132,5 +140,6 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser()
     options.add_argument("corpus")
     options.add_argument("--documents", type=int, default=2000)
+    options.add_argument("--alone", action="store_true", help="a transaction for each document")
     arguments = options.parse_args()
-    main(arguments.corpus, arguments.documents)
+    main(arguments.corpus, arguments.documents, arguments.alone)

@@ -59,7 +59,10 @@ class EmbedderConfig(_Section, frozen=True):
 class IngestConfig(_Section, frozen=True):
     """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `chunker`: how
     documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
-    embedded with their contextual header. `workers` processes
+    embedded with their contextual header. `context`: none, or llm, which has the model of [chat] write a line about each chunk,
+    of `context_tokens` at most (documents are cut that much smaller), from the document, or from `context_window` characters of
+    a longer one; where the model fails, `context_failure` has documents ingested without (header) or refused (refuse).
+    `workers` processes
     parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
     false they are parsed in the calling process, without limits. `ocr`: whether pages of PDF files that hold no text are
     recognised, which needs the extra of that name; such a document may take four times `parse_seconds` more for each of
@@ -68,6 +71,10 @@ class IngestConfig(_Section, frozen=True):
     chunk_tokens: int = 512
     chunker: str = "structure"
     header: bool = True
+    context: Literal["none", "llm"] = "none"
+    context_tokens: int = 96
+    context_window: int = 12_000
+    context_failure: Literal["header", "refuse"] = "header"
     isolated: bool = True
     workers: int = 0
     parse_seconds: float = 30.0
@@ -76,9 +83,43 @@ class IngestConfig(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")
+        self._at_least(8, "context_tokens")
+        self._at_least(1_000, "context_window")
+        if self.context != "none" and self.context_tokens > self.chunk_tokens // 2:
+            raise ValueError("context_tokens must be at most half of chunk_tokens: the rest is for the text")
         self._at_least(0, "workers")
         self._at_least(1, "parse_seconds")
         self._at_least(64, "parse_memory_mb")
+
+
+class ChatConfig(_Section, frozen=True):
+    """A model that answers OpenAI's `/chat/completions` call; none while `url` is empty. `url`: the server's base, such as
+    `https://api.openai.com/v1`; `model`: its name there. `api_key_env`: the environment variable that holds its key; while
+    empty, none is sent. `max_tokens`: of one answer; `temperature`: 0 for the same each time. `timeout` bounds one attempt, and
+    `max_wait` what a request waits between attempts, in seconds; `concurrency` requests are under way at once. `options` are
+    added to each request, over what stands there."""
+
+    url: str = ""
+    model: str = ""
+    api_key_env: str = ""
+    max_tokens: int = 512
+    temperature: float = 0.0
+    timeout: float = 60.0
+    max_wait: float = 120.0
+    concurrency: int = 4
+    options: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        self._at_least(1, "max_tokens", "concurrency")
+        self._between(0, 2, "temperature")
+        self._between(0.1, float("inf"), "timeout")
+        self._at_least(0, "max_wait")
+        if bool(self.url) != bool(self.model):
+            raise ValueError("url and model must be set together")
+        if self.api_key_env.startswith("VERAZ_"):
+            raise ValueError(
+                "api_key_env must not begin with VERAZ_: such variables are keys of the configuration"
+            )
 
 
 class SearchConfig(_Section, frozen=True):
@@ -190,6 +231,7 @@ class Config(_Section, frozen=True):
     database: DatabaseConfig = DatabaseConfig()
     embedder: EmbedderConfig = EmbedderConfig()
     ingest: IngestConfig = IngestConfig()
+    chat: ChatConfig = ChatConfig()
     search: SearchConfig = SearchConfig()
     answer: AnswerConfig = AnswerConfig()
     auth: AuthConfig = AuthConfig()
@@ -199,6 +241,8 @@ class Config(_Section, frozen=True):
             raise ValueError("tenant is blank")
         if not self.roles or not all(role.strip() for role in self.roles):
             raise ValueError("roles must name at least one role, and no blank one")
+        if self.ingest.context == "llm" and not self.chat.url:
+            raise ValueError("ingest.context is llm, which needs a model: set url and model of [chat]")
 
     @property
     def home_path(self) -> Path:
@@ -217,6 +261,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "database": DatabaseConfig,
     "embedder": EmbedderConfig,
     "ingest": IngestConfig,
+    "chat": ChatConfig,
     "search": SearchConfig,
     "answer": AnswerConfig,
     "auth": AuthConfig,

@@ -46,9 +46,12 @@ from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
 from veraz.ingest.chunkers import stated_chunker
+from veraz.ingest.context_writers import ChatContext
+from veraz.ingest.contexts import ContextRules
 from veraz.ingest.listing import list_items
-from veraz.ingest.pipeline import Chunking, Ingest, Progress, Prune
+from veraz.ingest.pipeline import Chunking, Ingest, Prune
 from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
+from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
@@ -70,7 +73,7 @@ from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
 from veraz.providers.parsers.worker import Limits
-from veraz.providers.ports import DocumentParser, Embedder, KeySet, LanguageDetector
+from veraz.providers.ports import ChatModel, DocumentParser, Embedder, KeySet, LanguageDetector
 from veraz.query.clean import (
     MODES,
     check_choice,
@@ -110,6 +113,7 @@ ModelProgress = Callable[[str, int, int], None]
 Result = TypeVar("Result")
 AnyPath = str | os.PathLike[str]
 INIT = "veraz init --database URL (as an administrator)"
+CONTEXTS = ("none", "llm")
 UNDETERMINED = "und"
 """ISO 639-2, as documents have it whose language nothing tells."""
 BULK_CHUNKS = 1000
@@ -137,6 +141,7 @@ class AsyncVeraz:
         self._embedder = embedder
         self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
+        self._chat = _chat(config)
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
@@ -180,6 +185,8 @@ class AsyncVeraz:
 
     async def close(self) -> None:
         await self._parsers.close()
+        if self._chat is not None:
+            await self._chat.close()
         await self._database.close()
 
     async def __aenter__(self) -> AsyncVeraz:
@@ -432,6 +439,7 @@ class AsyncVeraz:
         revised_at: date | None = None,
         supersedes: str | None = None,
         chunker: str | None = None,
+        context: str | None = None,
         exclude: Sequence[str] = (),
         prune: bool = False,
         confirmed: bool = False,
@@ -442,9 +450,10 @@ class AsyncVeraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
-        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds
-        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a
-        fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`: none,
+        or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds patterns as
+        in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of them
+        only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         identity = await self._writer()
         check_names("acl", acl)
         check_names("exclude", exclude)
@@ -456,6 +465,7 @@ class AsyncVeraz:
         check_source(settings)
         if chunker is not None:
             stated_chunker(chunker)
+        contexts = self._context_rules(context)
         require_storable("supersedes", supersedes)
         access = check_access(acl, acl_rule, owner, readable_from, readable_until)
         overrides = Overrides(
@@ -465,7 +475,7 @@ class AsyncVeraz:
         pruned = await asyncio.to_thread(_prune, named, exclude, confirmed) if prune else None
         items = discovery.discover(named, stdin=stdin, exclude=exclude)
         return await self._ingest(
-            identity, items, settings, overrides, progress, prune=pruned, dry_run=dry_run
+            identity, items, settings, overrides, progress, context=contexts, prune=pruned, dry_run=dry_run
         )
 
     async def _ingest(
@@ -476,6 +486,7 @@ class AsyncVeraz:
         overrides: Overrides,
         progress: Progress | None,
         *,
+        context: ContextRules | None = None,
         prune: Prune | None = None,
         dry_run: bool = False,
     ) -> IngestReport:
@@ -491,6 +502,7 @@ class AsyncVeraz:
             detector=self._open_detector(),
             chunking=self._chunking(),
             ocr=ocr.VERSION if self.config.ingest.ocr and ocr.installed() else "",
+            context=context or self._context_rules(None),
             progress=progress,
         )
         if dry_run:
@@ -596,10 +608,17 @@ class AsyncVeraz:
             "erase", partial(lifecycle.erase, source=source, external_id=external_id)
         )
         if removed is None:
+            await self._erase_drafts(external_id, source)
             return None
         erasure, transaction = removed
         await self.merge_index()
         return replace(erasure, remains=await self._vacuum_after(transaction, rewrite))
+
+    async def _erase_drafts(self, external_id: str, source: str) -> None:
+        """Of a document that never came to be written: a model may have been asked about it."""
+        source_id = ingest_store.source_key((await self.identity()).tenant_id, source)
+        document_id = ingest_store.document_key(source_id, external_id)
+        await self._removing("erase", partial(lifecycle.erase_drafts, document_id=document_id))
 
     async def _vacuum_after(self, transaction: str, rewrite: bool) -> str | None:
         """Why dead rows may still hold what `transaction` removed; None where they do not."""
@@ -1129,6 +1148,25 @@ class AsyncVeraz:
         settings = self.config.ingest
         return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
 
+    def _context_rules(self, stated: str | None) -> ContextRules:
+        """As stated, or as configured. Raises UsageError for an unknown name and for a model that is not configured."""
+        settings = self.config.ingest
+        chosen = settings.context if stated is None else stated
+        check_choice("context", chosen, CONTEXTS)
+        if chosen == "none":
+            return ContextRules()
+        if self._chat is None:
+            raise ConfigError(
+                "contexts are to be written, and no chat model is configured",
+                fix="set url and model of [chat]",
+            )
+        return ContextRules(
+            ChatContext(self._chat, tokens=settings.context_tokens, window=settings.context_window),
+            tokens=settings.context_tokens,
+            required=settings.context_failure == "refuse",
+            side_by_side=self.config.chat.concurrency,
+        )
+
     def _open_detector(self) -> LanguageDetector:
         if self._detector is None:
             self._detector = LocalDetector()
@@ -1151,6 +1189,15 @@ def _parsers(config: Config) -> DocumentParser:
     if not settings.isolated:
         return ParsersHere(ocr=settings.ocr)
     return ParserPool(settings.workers, limits, ocr=settings.ocr)
+
+
+def _chat(config: Config) -> ChatModel | None:
+    """The configured model, shared and closed like the parsers. Nothing is sent before somebody asks."""
+    if not config.chat.url:
+        return None
+    from veraz.providers.chat.openai_compatible import ChatOptions, OpenAICompatibleChat
+
+    return OpenAICompatibleChat(msgspec.convert(msgspec.to_builtins(config.chat), ChatOptions))
 
 
 def _document_lang(lang: str | None) -> str | None:

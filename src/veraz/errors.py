@@ -9,8 +9,9 @@ A message names the item, says what was wrong, and ends with what to do. A refus
     │   └── AccessDenied              a credential that is not accepted, or may not do this
     ├── UnavailableError     exit 3   something that must be reached could not be
     │   ├── DatabaseError             the server, its version, its extensions, its schema
-    │   └── ProviderError             an embedder, a reranker, a generator
+    │   └── ProviderError             an embedder, a chat model
     │       ├── RateLimited           the provider asked for a pause; `retry_after` in seconds
+    │       ├── RequestRefused        the provider does not take this one request; others it may
     │       └── MalformedResponse     the provider's answer does not pair with what was asked
     ├── ItemError            exit 4   one input failed; the rest was kept
     └── CheckFailed          exit 5   a gate or an invariant did not hold
@@ -60,13 +61,17 @@ class RateLimited(ProviderError):
         super().__init__(what, fix=fix)
 
 
+class RequestRefused(ProviderError):
+    pass
+
+
 class MalformedResponse(ProviderError):
     pass
 
 
 class ItemError(VerazError):
     """One input could not be taken. `path` names the file, `external_id` the document when it is known,
-    `stage` the step that refused it: read, parse, chunk, embed or store."""
+    `stage` the step that refused it: read, parse, chunk, context, embed or store."""
 
     exit_code = 4
 

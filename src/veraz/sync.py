@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
-from veraz.ingest.pipeline import Progress
+from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.evaluation import EvalReport
@@ -168,6 +168,7 @@ class Veraz:
         revised_at: date | None = None,
         supersedes: str | None = None,
         chunker: str | None = None,
+        context: str | None = None,
         exclude: Sequence[str] = (),
         prune: bool = False,
         confirmed: bool = False,
@@ -178,9 +179,10 @@ class Veraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
-        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `exclude` holds
-        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a
-        fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`: none,
+        or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds patterns as
+        in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of them
+        only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         return self._portal.run(
             self._engine.ingest(
                 paths,
@@ -199,6 +201,7 @@ class Veraz:
                 revised_at=revised_at,
                 supersedes=supersedes,
                 chunker=chunker,
+                context=context,
                 exclude=exclude,
                 prune=prune,
                 confirmed=confirmed,

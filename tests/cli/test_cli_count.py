@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def test_folders_files_globs_and_collections(folder: Path) -> None:
         assert sum(1 for _ in discover(paths)) == wanted
 
 
+def test_what_is_left_out_does_not_count(folder: Path) -> None:
+    (folder / "below" / ".verazignore").write_text("b.txt")
+    for paths in ([str(folder)], [str(folder / "**" / "*")]):
+        left = sum(1 for _ in discover(paths, exclude=["*.png", "rows.jsonl"]))
+        assert count_items(paths, ["*.png", "rows.jsonl"]) == left == 3
+
+
 def test_standard_input_has_no_length(folder: Path) -> None:
     assert count_items(["-", str(folder)]) is None
 
@@ -46,3 +54,19 @@ def test_a_broken_collection_counts_as_one(tmp_path: Path) -> None:
     broken = tmp_path / "x.jsonl.gz"
     broken.write_bytes(b"not gzip")
     assert count_items([str(broken)]) == 1
+
+
+def test_pipes_are_not_read_and_linked_folders_not_entered_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    (tmp_path / "below").mkdir()
+    for name in ("l", "m"):
+        (tmp_path / "below" / name).symlink_to(tmp_path)
+    (tmp_path / "below" / "a.md").write_text("a")
+    assert count_items([str(tmp_path)]) == 2
+    assert count_items([str(tmp_path / "**" / "*.md")]) == 1
+
+
+def test_lines_are_counted_whatever_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"x" * (3 << 20) + b"\n\n" + b" " * (2 << 20) + b"\n" + b" " * (2 << 20) + b"y\nz")
+    assert count_items([str(path)]) == 3

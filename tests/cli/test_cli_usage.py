@@ -200,6 +200,7 @@ def test_ingest_hands_over_what_was_stated(run: Run, fake: FakeEngine) -> None:
         "revised_at": date(2024, 2, 3),
         "supersedes": "old.md",
         "chunker": None,
+        "context": None,
         "exclude": (),
         "prune": False,
         "confirmed": False,

@@ -64,6 +64,11 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_SEARCH_FUSION": "rrf",
         "VERAZ_INGEST_CHUNK_TOKENS": "64",
         "VERAZ_INGEST_PARSE_MEMORY_MB": "64",
+        "VERAZ_INGEST_CONTEXT": "llm",
+        "VERAZ_INGEST_CONTEXT_TOKENS": "32",
+        "VERAZ_INGEST_CONTEXT_WINDOW": "1000",
+        "VERAZ_INGEST_CONTEXT_FAILURE": "refuse",
+        "VERAZ_CHAT_OPTIONS": '{"seed": 1}',
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
         "VERAZ_DATABASE_PREPARE": "off",
@@ -186,3 +191,27 @@ def test_a_mapping_in_a_variable_is_json_and_its_lists_are_lists() -> None:
         "VERAZ_AUTH_ALGORITHMS: algorithms names none"
         in refused(environ={"VERAZ_AUTH_ALGORITHMS": "none"}).what
     )
+
+
+@pytest.mark.parametrize(
+    ("environ", "says"),
+    [
+        ({"VERAZ_INGEST_CONTEXT": "llm"}, "set url and model of [chat]"),
+        ({"VERAZ_INGEST_CONTEXT": "yes"}, "VERAZ_INGEST_CONTEXT: Invalid enum value 'yes'"),
+        ({"VERAZ_CHAT_URL": "http://localhost:1/v1"}, "url and model must be set together"),
+        ({"VERAZ_CHAT_API_KEY_ENV": "VERAZ_KEY"}, "must not begin with VERAZ_"),
+        ({"VERAZ_CHAT_CONCURRENCY": "0"}, "VERAZ_CHAT_CONCURRENCY: concurrency is 0"),
+        (
+            {
+                "VERAZ_INGEST_CONTEXT": "llm",
+                "VERAZ_CHAT_URL": "http://localhost:1/v1",
+                "VERAZ_CHAT_MODEL": "m",
+                "VERAZ_INGEST_CHUNK_TOKENS": "100",
+                "VERAZ_INGEST_CONTEXT_TOKENS": "60",
+            },
+            "at most half of chunk_tokens",
+        ),
+    ],
+)
+def test_contexts_without_a_model_or_without_room_are_refused(environ: dict[str, str], says: str) -> None:
+    assert says in refused(environ=environ).what

@@ -94,6 +94,24 @@ async def test_an_old_text_that_comes_back_without_a_date_is_a_new_revision(engi
     assert await says(engine, None) == ["The dose is ten units."]
 
 
+@pytest.mark.parametrize("date", ["2024-01-01", None])
+async def test_an_old_text_that_comes_back_from_the_same_day_is_a_new_revision(
+    engine: AsyncVeraz, date: str | None
+) -> None:
+    """No date says that what replaced it is newer, so the last to arrive is. A line of a collection is a file's like here."""
+    texts = ("The limit is five.", "The limit is six.")
+    for text in (*texts, texts[0]):
+        report = await put(engine, record("a", text, date=date))
+        assert report.documents == 1
+    assert (await engine.search("limit", lang="en")).hits[0].body == texts[0]
+    assert (await put(engine, record("a", texts[0], date=date))).unchanged == 1
+    both = [record("a", text, date=date) for text in texts]
+    await put(engine, *both)
+    again = await put(engine, *both)
+    assert (again.documents, again.unchanged) == (0, 2), "the same collection again changes nothing"
+    assert (await engine.search("limit", lang="en")).hits[0].body == texts[1]
+
+
 async def test_a_day_is_searched_under_todays_permissions(engine: AsyncVeraz) -> None:
     await put(engine, *VERSIONS)
     await put(engine, {**VERSIONS[2], "acl": ["hr"]})

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.corpus import rows
 
 from veraz.engine import AsyncVeraz
 from veraz.errors import CheckFailed, UsageError
-from veraz.ingest import store
+from veraz.ingest import pipeline, store
+from veraz.ingest.discover import discover
+from veraz.ingest.embedding import Embedding
 from veraz.nouns.corpus import Access, Change
 
 
@@ -113,6 +118,86 @@ async def test_a_dry_run_says_what_the_run_then_does(engine: AsyncVeraz, tmp_pat
     )
     assert not done.dry_run
     assert (await engine.ingest([tmp_path], source="s", prune=True, dry_run=True)).changes == ()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_what_was_being_replaced_while_it_was_listed_is_not_pruned(
+    engine: AsyncVeraz, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    """A file that a checkout takes away and puts back is found by the run, though not by the listing before it."""
+    fill(tmp_path, "a.txt b.txt c.txt")
+    await engine.ingest([tmp_path], source="s")
+    (tmp_path / "c.txt").unlink()
+    found = discover
+
+    def listed(*arguments: Any, names_only: bool = False, **rest: Any) -> Iterator[Any]:
+        return iter(()) if names_only else found(*arguments, **rest)
+
+    monkeypatch.setattr("veraz.engine.discovery.discover", listed)
+    report = await engine.ingest([tmp_path], source="s", prune=True, dry_run=dry_run)
+    assert (report.unchanged, report.deleted, report.changes) == (2, 1, (Change("deleted", "c.txt"),))
+    assert await ids(engine) == {"a.txt", "b.txt", *(["c.txt"] if dry_run else [])}
+
+
+async def test_a_dry_run_says_whose_labels_would_change(engine: AsyncVeraz, tmp_path: Path) -> None:
+    lines = [
+        {"id": "r1", "text": "The valve one is open.", "acl": ["staff"]},
+        {"id": "r2", "text": "The valve two is open."},
+    ]
+    collection = tmp_path / "c.jsonl"
+    collection.write_text("\n".join(map(json.dumps, lines)))
+    await engine.ingest([collection], source="s")
+    same = await engine.ingest([collection], source="s", dry_run=True)
+    assert (same.unchanged, same.changes) == (2, ())
+    lines[0]["acl"] = ["board"]
+    collection.write_text("\n".join(map(json.dumps, lines)))
+    for stated, changed in ((None, ("r1",)), (["board"], ("r2",))):
+        planned = await engine.ingest([collection], source="s", acl=stated, dry_run=True)
+        done = await engine.ingest([collection], source="s", acl=stated)
+        assert planned.changes == tuple(Change("changed", name) for name in changed)
+        assert (planned.changed, planned.unchanged) == (done.changed, done.unchanged) == (1, 1)
+    lines[0]["acl"] = {"any": [], "all": []}
+    collection.write_text("\n".join(map(json.dumps, lines)))
+    planned = await engine.ingest([collection], source="s", dry_run=True)
+    done = await engine.ingest([collection], source="s")
+    assert [e.reason for e in planned.errors] == [e.reason for e in done.errors] != []
+
+
+async def test_large_files_are_not_all_in_memory_at_once(
+    engine: AsyncVeraz, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "WINDOW_BYTES", 1_000)
+    for n in range(12):
+        (tmp_path / f"{n:02}.txt").write_text(f"Number {n} says that the valve is open. " * 10)
+    sizes: list[int] = []
+    parse = pipeline.Ingest._parse
+
+    async def seen(run: pipeline.Ingest, items: Any, **rest: Any) -> Any:
+        sizes.append(sum(len(item.payload) for item in items))
+        return await parse(run, items, **rest)
+
+    monkeypatch.setattr(pipeline.Ingest, "_parse", seen)
+    assert (await engine.ingest([tmp_path], source="s")).new == 12
+    assert max(sizes) < 1_500
+    assert len(sizes) > 3
+
+
+async def test_what_is_read_together_is_written_in_windows(
+    engine: AsyncVeraz, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of long documents is read at once; were it embedded at once, stopping after minutes would lose all of them."""
+    monkeypatch.setattr(pipeline, "WINDOW_CHUNKS", 4)
+    fill(tmp_path, " ".join(f"{n:02}.txt" for n in range(10)))
+    windows: list[int] = []
+    embed = Embedding.window
+
+    async def seen(embedding: Embedding, window: Any, into: Any) -> None:
+        windows.append(len(window))
+        await embed(embedding, window, into)
+
+    monkeypatch.setattr(Embedding, "window", seen)
+    assert (await engine.ingest([tmp_path], source="s")).new == 10
+    assert windows == [4, 4, 2]
 
 
 async def test_ignored_files_are_left_out_of_folders_and_globs(engine: AsyncVeraz, tmp_path: Path) -> None:

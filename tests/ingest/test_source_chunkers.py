@@ -60,7 +60,7 @@ async def test_another_chunker_cuts_a_source_again(engine: AsyncVeraz, tmp_path:
     await engine.ingest([file], source="s", lang="en")
     report = await engine.ingest([file], source="s", chunker="fixed:size=30,overlap=5", lang="en")
     assert report.changed == 1
-    assert await rows(engine, "select number, chunker like 'fixed/1%' from veraz.revision order by 1") == [
+    assert await rows(engine, "select number, chunker like 'fixed/2%' from veraz.revision order by 1") == [
         (1, False),
         (2, True),
     ]

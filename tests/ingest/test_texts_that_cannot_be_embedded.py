@@ -80,13 +80,13 @@ async def test_a_file_that_is_read_again_may_be_impossible_to_embed(
 ) -> None:
     """Another ingest publishes a file meanwhile; what stands in it by then is embedded and counted, or fails by itself."""
     file = tmp_path / "guide.txt"
-    started = pipeline.Ingest._write
+    started = pipeline.Ingest._write_group
 
     for text, failed, embedded in (("This is unembeddable.", 1, 0), ("Quite another text.", 0, 1)):
         file.write_text(f"First text before {text}")
         overtaken = False
 
-        async def write(run: pipeline.Ingest, ready: pipeline.Embedded, text: str = text) -> None:
+        async def write(run: pipeline.Ingest, ready: Any, text: str = text) -> None:
             nonlocal overtaken
             if not overtaken:
                 overtaken = True
@@ -94,10 +94,10 @@ async def test_a_file_that_is_read_again_may_be_impossible_to_embed(
                     file.write_text("Published by another.")
                     await other.ingest([str(file)], source="s", lang="en")
                 file.write_text(text)
-                run._vectors.clear()  # as after many windows
+                run._embedding._vectors.clear()  # as after many windows
             await started(run, ready)
 
-        monkeypatch.setattr(pipeline.Ingest, "_write", write)
+        monkeypatch.setattr(pipeline.Ingest, "_write_group", write)
         async with await opened(database, Picky()) as engine:
             file.write_text("Good text that is overtaken.")
             report = await engine.ingest([str(file)], source="s", lang="en")

@@ -72,7 +72,7 @@ def test_the_narrowest_windows_end_in_time(size: int, overlap: int, most: int) -
 
 
 def test_the_version_says_everything_that_decides_the_output() -> None:
-    assert chunker("fixed", {"size": "200", "overlap": 40}).version == "fixed/1 size=200 overlap=40"
+    assert chunker("fixed", {"size": "200", "overlap": 40}).version == "fixed/2 size=200 overlap=40"
     assert chunker("semantic", {"percentile": 80}).version == "semantic/1 percentile=80"
     assert chunker("sentence-window", {}).version == "sentence-window/1 sentences=3"
     assert chunker("recursive", {}).version == "recursive/1"

@@ -127,14 +127,14 @@ async def test_a_deletion_waits_for_the_revision_that_is_being_written(
     """Between the look at the document and the pointer a deletion would be overwritten."""
     await put(engine, edition("fever"))
     reached, go_on = asyncio.Event(), asyncio.Event()
-    write: Callable[..., Any] = store.write_revision
+    write: Callable[..., Any] = store.write_revisions
 
-    async def slow_write(*arguments: Any) -> Any:
+    async def slow_write(*arguments: Any, **named: Any) -> Any:
         reached.set()
         await go_on.wait()
-        return await write(*arguments)
+        return await write(*arguments, **named)
 
-    monkeypatch.setattr(store, "write_revision", slow_write)
+    monkeypatch.setattr(store, "write_revisions", slow_write)
     async with await databases.open_engine(database) as other:
         writing = asyncio.create_task(put(engine, edition("fever", says="Second.")))
         await reached.wait()

@@ -9,9 +9,12 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.support import databases, oracle
+from tests.support.chat_server import FakeChatServer, Reply, saying
 from tests.support.corpus import maintenance_rows, put, record, rows
+from tests.support.hashing import HashingEmbedder
 from tests.support.logins import login
 
+from veraz.config import ChatConfig, IngestConfig
 from veraz.engine import AsyncVeraz
 from veraz.errors import ItemError, UsageError
 
@@ -66,6 +69,38 @@ async def test_no_column_of_any_table_holds_a_word_of_it(filled: AsyncVeraz, dat
     assert erased is not None
     assert (erased.revisions, erased.chunks, erased.traces) == (2, 4, 2)
     assert tables_with(database, MARK) == set()
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["written", "stopped before it was written"])
+async def test_no_column_holds_what_a_model_wrote_of_it(database: str, stopped: bool) -> None:
+    """Neither of the revision that is stored, nor of one that never came to be."""
+    with FakeChatServer(lambda q: saying(f"About {MARK}s of {q.passage[:5]}.")) as chat:
+        config = databases.config(
+            database,
+            ingest=IngestConfig(isolated=False, context="llm", context_failure="refuse"),
+            chat=ChatConfig(url=chat.url, model="m", max_wait=0),
+        )
+        async with await AsyncVeraz.open(config=config, embedder=HashingEmbedder()) as engine:
+            both = "## Dose\n\nTake two of it.\n\n## Storage\n\nKeep it cold."
+            await put(engine, record("secret", both, format="markdown"), record("other", "Another text."))
+            if stopped:
+                refused = lambda q: Reply(400, {}) if "three" in q.passage else saying(f"On {MARK}.")  # noqa: E731
+                chat.behaviour = refused
+                again = both.replace("two", "three").replace("cold", "warm")
+                report = await put(engine, record("secret", again, format="markdown"), clean=False)
+                assert report.failed == 1
+            await engine.merge_index()
+            async with engine._database.administration() as connection:
+                await connection.execute("vacuum analyze")
+            held = {f"veraz.{t}" for t in ("chunk", "chunk_lexical", "lexeme_stat")}
+            assert tables_with(database, MARK) == held | ({"veraz.context_draft"} if stopped else set())
+            other = await rows(engine, "select context from veraz.chunk where body = 'Another text.'")
+            assert other == [(f"About {MARK}s of Anoth.",)]
+            assert await engine.erase("secret", source="s") is not None
+            assert tables_with(database, f"{MARK}s of Take") == set()
+            assert tables_with(database, f"On {MARK}") == set()
+            await engine.erase("other", source="s")
+            assert tables_with(database, MARK) == set()
 
 
 async def test_what_was_not_erased_is_whole(filled: AsyncVeraz) -> None:

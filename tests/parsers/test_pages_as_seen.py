@@ -212,7 +212,20 @@ def test_any_depth_is_read_in_time(tag: str) -> None:
     assert time.process_time() - began < 10
 
 
-def test_shallow_keeps_every_word_and_every_attribute() -> None:
+def test_attributes_that_hide_nothing_cost_no_time() -> None:
+    began = time.process_time()
+    doc = parse("<p>top</p>" + '<div class="x" id=y>' * 100_000 + "deep sentence")
+    assert doc.text == "top\n\ndeep sentence"
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("how", ['style="display:none"', "hidden", 'ARIA-HIDDEN="true"', 'style="opacity:0"'])
+def test_what_is_hidden_stays_so_at_any_depth(how: str) -> None:
+    deep = '<div class="x">' * 3000 + f"<div {how}>secret</div>seen" + "</div>" * 3000 + "<p>after</p>"
+    assert parse(deep).text == "seen\n\nafter"
+
+
+def test_shallow_keeps_every_word_and_what_may_hide() -> None:
     deep = "<div>" * 5000 + "<div hidden>secret</div>seen" + "</div>" * 5000 + "<p>after</p>"
     made = shallow(deep)
     assert made.count("<div>") == made.count("</div>") - 1 == DEEPEST

@@ -61,6 +61,15 @@ def test_lists_quotations_code() -> None:
     ]
 
 
+def test_the_header_of_a_section_holds_its_heading() -> None:
+    doc = parse(
+        "<section><header><h1>Logo</h1><nav>menu</nav></header><section><header><h2>Dosage</h2><p>of adults</p></header>"
+        "<p>5 mg</p><footer>printed by x</footer></section></section><header><h2>Site</h2></header>"
+    )
+    assert doc.text == "Dosage\n\nof adults\n\n5 mg"
+    assert [s.heading for s in doc.sections] == ["", "Dosage"]
+
+
 def test_tables_become_pipes_with_all_their_header_rows() -> None:
     doc = parse(
         "<table><caption>Doses</caption><thead><tr><th rowspan=2>Drug<th colspan=2>2023</tr><tr>"

@@ -101,12 +101,27 @@ def test_front_matter_is_read_and_is_no_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("", "H"),
+        ('""', "H"),
+        ("[Draft]", "[Draft]"),
+        ("'[Draft] Doses'", "[Draft] Doses"),
+        ("  a \t b ", "a b"),
+    ],
+)
+def test_a_title_is_the_text_that_is_written(written: str, title: str) -> None:
+    assert parse(f"---\ntitle: {written}\nlang: en\n---\n# H\n\nText.").title == title
+
+
+@pytest.mark.parametrize(
     ("front", "why"),
     [
         ("revised_at: March 2024", "field revised_at: 'March 2024' is not a date: write YYYY-MM-DD"),
         ("published_at: 2024-03", "has no day"),
         ("a: 1\nnonsense", "line 3 is not `key: value`: 'nonsense'"),
         ("a: 1\na: 2", "line 3 repeats a key"),
+        ("title:\n  - a\n  - b", "field title: text is expected"),
         ("acl: []", "field acl"),
         ("acl:", "field acl: no label in it"),
         ("acl: null", "field acl: no label in it"),

@@ -56,6 +56,15 @@ def test_what_a_program_calls_a_file_is_no_title(title: str) -> None:
     assert parse(build(page, title=title)).title == "Care of wounds"
 
 
+def test_of_a_drug_label_the_title_names_the_drug() -> None:
+    page = Page().text(50, 60, "HIGHLIGHTS", 18).lines(50, 100, *BODY)
+    notice = "These highlights do not include all the information needed. See full prescribing information for ZENTRA. "
+    assert parse(
+        build(page, title=f"{notice}ZENTRA tablets, for oral use Initial U.S. Approval: 1954")
+    ).title == ("ZENTRA tablets, for oral use")
+    assert parse(build(page, title=notice)).title == "HIGHLIGHTS"
+
+
 def test_a_wide_gap_a_short_line_and_an_indent_begin_paragraphs() -> None:
     page = Page().lines(50, 100, *BODY, "Store below 25 degrees.", "Keep out of reach.")
     page.lines(50, 200, *BODY[:2]).lines(70, 226, "Indented lines begin a paragraph of their own.")

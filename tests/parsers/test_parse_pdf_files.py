@@ -275,7 +275,7 @@ def test_unknown_letters_and_nuls_are_counted(hard: Path) -> None:
         "3 NUL characters on page 2 removed" in parse(hard / "unstructured" / "copy-protected.pdf").warnings
     )
     thuluth = parse(hard / "pdf.js" / "ThuluthFeatures.pdf").warnings
-    assert thuluth == ("389 characters on page 1 left out: the font does not say what they mean",)
+    assert thuluth == ("389 characters on page 1 left out: the font does not say what is meant",)
 
 
 def test_a_file_whose_tree_of_pages_is_broken(hard: Path) -> None:

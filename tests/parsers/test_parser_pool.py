@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -45,6 +49,7 @@ async def outcome(pool: ParserPool | ParsersHere, one: RawItem) -> ParsedDocumen
         ("memory", "needs more memory than a document may"),
         ("creep", "needs more memory than a document may"),
         ("deep", "nested too deeply"),
+        ("flood", "its parser answered nothing that can be read"),
         ("raise", "its parser failed: ZeroDivisionError: division by zero"),
     ],
 )
@@ -127,3 +132,36 @@ async def test_a_process_that_was_ended_while_idle_costs_no_document() -> None:
     assert (await pool.parse(item("more"))).text == "more"
     assert pool._readers.idle != [worker]
     await pool.close()
+
+
+@pytest.mark.parametrize("value", ["[" * 600 + "]" * 600, '{"a":' * 600 + "1" + "}" * 600])
+async def test_a_record_too_deep_to_be_handed_over_costs_itself_alone(value: str) -> None:
+    sys.setrecursionlimit(1000)
+    pool = ParserPool(1, Limits())
+    deep = RawItem("c", "1", "record", record={"id": "1", "text": "t", "n": json.loads(value)}, line=3)
+    try:
+        found = await outcome(pool, deep)
+        assert isinstance(found, ItemError)
+        assert (found.reason, found.path, found.external_id) == ("nested too deeply", "c:3", "1")
+        assert found.fix
+        assert (await pool.parse(item("more"))).text == "more"
+    finally:
+        await pool.close()
+
+
+async def test_a_process_that_is_killed_at_work_costs_one_document_and_says_what_happened() -> None:
+    pool = ParserPool(1, LIMITS, module="tests.support.hostile_worker")
+    try:
+        assert (await pool.parse(item("good text"))).text == "good text"
+        (worker,) = pool._readers.idle
+        asyncio.get_running_loop().call_later(0.5, os.kill, worker._process.pid, signal.SIGKILL)
+        found = await outcome(pool, item("hang"))
+        assert isinstance(found, ItemError)
+        assert (
+            found.reason
+            == "its parser was ended from outside (signal SIGKILL), as a system short of memory does"
+        )
+        assert found.fix == "ingest it again, with fewer --workers if memory is short"
+        assert (await pool.parse(item("more"))).text == "more"
+    finally:
+        await pool.close()

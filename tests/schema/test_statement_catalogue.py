@@ -15,7 +15,7 @@ from tests.support import databases
 
 from veraz.db.statements import embedding_table, statement
 from veraz.engine import AsyncVeraz
-from veraz.ingest.store import DocumentState, Links, StoredSource, Written
+from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
 from veraz.nouns.shown import HiddenSuccessor, ShownRevision
@@ -38,6 +38,7 @@ MAINTENANCE = {
     "ops/counts",
     "ops/dead_rows",
     "ops/erase_document",
+    "ops/erase_drafts",
     "ops/erase_traces",
     "ops/expired_documents",
     "ops/invalid_indexes",
@@ -68,9 +69,14 @@ READING = {
 ROWS: dict[str, type[Any]] = {
     "identity/tenants": Tenant,
     "ingest/count_written": Written,
-    "ingest/document_state": DocumentState,
+    "ingest/document_states": DocumentState,
     "ingest/ensure_source": StoredSource,
+    "ingest/known_documents": KnownRow,
     "ingest/link_supersession": Links,
+    "ingest/link_written": Links,
+    "ingest/live_documents": LiveRow,
+    "ingest/pending_postings": PendingPostings,
+    "ingest/stored_source": StoredSource,
     "ops/count_expired": Expired,
     "ops/counts": Counts,
     "ops/dead_rows": DeadRows,

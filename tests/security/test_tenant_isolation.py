@@ -16,6 +16,7 @@ from veraz.engine import AsyncVeraz
 from veraz.errors import UsageError
 
 HIDDEN_FROM_RUNTIME = {"api_key"}
+HIDDEN_FROM_READERS = {"context_draft"}
 
 
 async def readable_tables(tenants: Tenants) -> list[str]:
@@ -51,7 +52,8 @@ async def test_a_tenant_sees_its_own_rows_only(tenants: Tenants, mode: Any) -> N
                 cursor = await connection.execute(
                     sql.SQL("select distinct tenant_id from {}").format(table(name))
                 )
-                assert [row[0] for row in await cursor.fetchall()] == [identity.tenant_id], name
+                seen = [] if mode == "read" and name in HIDDEN_FROM_READERS else [identity.tenant_id]
+                assert [row[0] for row in await cursor.fetchall()] == seen, name
 
 
 @pytest.mark.parametrize("setting", ["not-a-uuid", "00000000-0000-0000-0000-00000000000g", "' or true --"])

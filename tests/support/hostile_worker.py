@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import sys
 import time
 
@@ -41,9 +43,27 @@ class Hostile:
             raise Wordless(2)
         elif word == b"wordless" and self.ocr == "here":
             time.sleep(4)  # longer than an ordinary document may take in the test
+        elif word == b"flood":
+            flood()
         elif word == b"raise":
             raise ZeroDivisionError("division by zero")
         return plain.PlainParser().parse(item)
+
+
+def flood() -> None:
+    """Answers by itself, with a length that no reply may have, and does not stop."""
+    pipes = [fd for fd in range(3, 32) if _is_open_pipe(fd)]
+    while True:
+        for fd in pipes:
+            with contextlib.suppress(OSError):
+                os.write(fd, b"\xff" * 65_536)
+
+
+def _is_open_pipe(fd: int) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except OSError:
+        return False
 
 
 worker.parser_for = lambda _, ocr: Hostile(ocr)  # type: ignore[assignment]

@@ -74,6 +74,9 @@ REMAINING = (
     " values (%(tenant)s, 'vz_' || left(%(tenant)s::text, 8), sha256(%(tenant)s::text::bytea), '{public}')",
     "insert into veraz.synonym values (%(tenant)s, 'en', 'a', 'b')",
     "insert into veraz.route_rule values (%(tenant)s, 'r', 'c', 'en', 'p', 'm')",
+    "insert into veraz.context_draft (tenant_id, document_id, context_key, context)"
+    " select tenant_id, document_id, sha256(document_id::text::bytea), 'about the document' from veraz.document"
+    " where tenant_id = %(tenant)s",
     "insert into veraz.job (tenant_id, kind) values (%(tenant)s, 'k')",
 )
 

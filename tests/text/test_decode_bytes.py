@@ -46,6 +46,22 @@ def test_a_declared_charset_is_used_for_html_only() -> None:
     assert decode("<meta charset=latin1><p>Größe “x”</p>".encode("cp1252"), html=True).encoding == "cp1252"
 
 
+def test_a_page_in_xml_says_its_charset_in_the_declaration() -> None:
+    page = '<?xml version="1.0" encoding="iso-8859-2"?><html><p>Źródło: 5 mg dziennie</p></html>'
+    assert decode(page.encode("iso-8859-2"), html=True).text == page
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hex", "rot13", "utf-7", "unicode_escape", "undefined", "utf-16-le", "utf-32", "utf-8-sig", "nonsense"],
+)
+def test_a_charset_that_a_page_cannot_be_in_is_not_believed(name: str) -> None:
+    page = f"<meta charset={name}><p>Überwachung nötig, \\u0041 +ADw-b+AD4- täglich. </p>"
+    found = decode(page.encode("cp1252"), html=True)
+    assert (found.text, found.encoding) == (page, "cp1252")
+    assert decode(page.encode(), html=True).text == page
+
+
 @pytest.mark.parametrize(
     ("payload", "why"),
     [

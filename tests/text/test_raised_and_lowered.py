@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veraz.text.scripts import subscript, superscript
+from veraz.text.scripts import Script, joined, subscript, superscript
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from veraz.text.scripts import subscript, superscript
         ("5", "⁵"), ("-3", "⁻³"), ("−3", "⁻³"), ("–3", "⁻³"), ("2+", "²⁺"), ("1,2", "¹,²"), ("3–5", "³–⁵"), ("3-5", "³-⁵"),
         ("a", "ᵃ"), ("n", "ⁿ"), ("q", "^q"), ("1.5", "^1.5"), ("a,b", "^a,b"), ("x=1", "^(x=1)"),
         ("th", "th"), ("TM", "™"), ("®", "®"), ("*", "*"), ("[12]", "[12]"), ("a note in words", "a note in words"),
-        (" 5\n", "⁵"), ("", ""),
+        (" 5\n", "⁵"), ("", ""), ("∘", "°"),
     ],
 )  # fmt: skip
 def test_what_stands_raised(raised: str, written: str) -> None:
@@ -45,3 +45,18 @@ def test_a_raised_number_is_never_read_as_digits_of_the_line(text: str) -> None:
         assert written[0] not in "0123456789."
         read = unicodedata.normalize("NFKC", written).replace("−", "-").strip("^_()")
         assert read == " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("parts", "written"),
+    [
+        ([("10", ""), ("-", "super"), ("5", "super"), (" CFU", "")], "10⁻⁵ CFU"),
+        ([("H", ""), ("2", "sub"), ("", "super"), ("O", "")], "H₂O"),
+        ([("dose", ""), (" a ", "super"), ("of", "")], "dose ᵃ of"),
+        ([("m", ""), ("2\n3", "super"), ("x", "")], "m²\n³x"),
+        ([("x", ""), (" ", "super"), ("y", "")], "x y"),
+        ([], ""),
+    ],
+)
+def test_a_line_is_joined_of_its_parts(parts: list[tuple[str, Script]], written: str) -> None:
+    assert joined(parts) == written

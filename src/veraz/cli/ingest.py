@@ -21,9 +21,10 @@ from veraz.cli.render.console import console, counted, duration
 from veraz.cli.render.ingest import progress_detail, show_changes, show_failures, show_report
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
+from veraz.errors import UsageError
 
 if TYPE_CHECKING:
-    from veraz.ingest.pipeline import Tally
+    from veraz.ingest.tally import Tally
     from veraz.nouns.corpus import IngestReport
 
 SOME_FAILED = 4
@@ -71,6 +72,11 @@ STARTING = "reading and embedding"
     metavar="NAME",
     help="How the source's documents are cut, remembered for it: structure, parent-child, recursive, sentence-window, fixed, "
     "semantic, late; options follow, as in fixed:size=200,overlap=40.",
+)
+@click.option(
+    "--context",
+    type=click.Choice(["none", "llm"]),
+    help="Have the model of [chat] write a line about each chunk, to find it by (default: as configured).",
 )
 @click.option(
     "--exclude",
@@ -134,8 +140,8 @@ class Run:
         return report
 
     async def _count(self, bars: Bars) -> None:
-        with contextlib.suppress(OSError):  # the ingest itself names what cannot be read
-            self.total = await asyncio.to_thread(count_items, self.paths)
+        with contextlib.suppress(UsageError):  # the ingest itself says it
+            self.total = await asyncio.to_thread(count_items, self.paths, self.settings["exclude"])
         if self.tally is None and self.total is not None:
             bars.show("ingest", 0, self.total, f"{STARTING} {counted(self.total, 'document')}")
 

@@ -5,25 +5,34 @@ What cannot be taken is a value in the stream, not an exception: one bad line or
 
 from __future__ import annotations
 
-import glob
 import gzip
-import json
 import os
+import stat
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from veraz.errors import ItemError
+from veraz.ingest.collection import MAX_LINE, records
 from veraz.ingest.formats import COMPRESSED, READ, media_of
 from veraz.ingest.ignore import Ignored
 from veraz.nouns.corpus import RawItem
 
-_COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 MAX_BYTES = 1 << 29
-"""Of one file, also once it is decompressed."""
+"""Of one file, also once it is decompressed, and of a text on standard input."""
 _MAGIC = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that was named, or that a folder or a glob holds; a collection is one file."""
+
+    path: Path
+    external_id: str
 
 
 def discover(
@@ -38,41 +47,47 @@ def discover(
     `names_only` files are not read: they come without a payload.
 
     A file's external id is its path below the folder or glob root that named it, with `/`; a record's is
-    its `id`. Two files with one id are two documents: the second gives an ItemError that names both places. Records with one
-    id are versions of one document. Collections are read one line at a time, and nothing of them is kept in memory.
+    its `id`. Two files with one id are two documents: the second gives an ItemError that names both places; a file that is named
+    twice is read once. Records with one id are versions of one document. Collections are read one line at a time, and nothing of
+    them is kept in memory. Raises UsageError for a pattern that is none; of a folder whose
+    .verazignore cannot be known nothing is read.
     """
     seen: dict[str, str] = {}
-    for found in _all(paths, stdin, _Choice(tuple(exclude), names_only)):
-        if (
-            isinstance(found, ItemError)
-            or found.record is not None
-            or (first := seen.setdefault(found.external_id, found.path)) is found.path
-        ):
+    for path in paths:
+        for found in _stdin(stdin) if path == "-" else _items(path, exclude, names_only):
+            if (
+                isinstance(found, ItemError)
+                or found.record is not None
+                or (first := seen.setdefault(found.external_id, found.path)) is found.path
+            ):
+                yield found
+            elif not _is_same_file(first, found.path):
+                yield ItemError(
+                    f"the same external id was already read from {first}",
+                    path=found.path,
+                    external_id=found.external_id,
+                    fix="give each document its own id, or ingest the common parent folder",
+                )
+
+
+def _is_same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)  # noqa: PTH121
+    except OSError:
+        return False
+
+
+def _items(path: str, exclude: Sequence[str], names_only: bool) -> Iterator[RawItem | ItemError]:
+    for found in find(path, exclude):
+        if isinstance(found, ItemError):
             yield found
         else:
-            yield ItemError(
-                f"the same external id was already read from {first}",
-                path=found.path,
-                external_id=found.external_id,
-                fix="give each document its own id, or ingest the common parent folder",
-            )
+            yield from _file(found, names_only)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    exclude: tuple[str, ...]
-    names_only: bool
-
-
-def _all(paths: Sequence[str], stdin: BinaryIO | None, choice: _Choice) -> Iterator[RawItem | ItemError]:
-    for path in paths:
-        if path == "-":
-            yield from _stdin(stdin)
-        else:
-            yield from _path(path, choice)
-
-
-def _path(path: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
+def find(path: str, exclude: Sequence[str] = ()) -> Iterator[Found | ItemError]:
+    """The files of one path (a file, a folder, a glob) without those that are hidden or left out, sorted; and an ItemError for
+    each place that cannot be looked into. Raises UsageError as `discover`."""
     named = Path(path)
     try:
         is_folder, is_there = named.is_dir(), named.exists() or named.is_symlink()
@@ -80,11 +95,11 @@ def _path(path: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
         yield _unreadable(named, error)
         return
     if is_folder:
-        yield from _folder(named, choice)
+        yield from _folder(named, exclude)
     elif is_there:
-        yield from _file(named, named.name, choice)
+        yield Found(named, named.name)
     elif _MAGIC & set(path):
-        yield from _glob(path, choice)
+        yield from _glob(path, exclude)
     else:
         yield ItemError(
             "no such file or folder", path=_printable(path), fix="check the path; quote globs from the shell"
@@ -96,46 +111,41 @@ def _printable(path: Path | str) -> str:
     return str(path).encode(errors="backslashreplace").decode()
 
 
-def _glob(pattern: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
-    fixed = []
-    for part in Path(pattern).parts[:-1]:
-        if _MAGIC & set(part):
-            break
-        fixed.append(part)
-    root = Path(*fixed)
-    # Hidden names are left out by `glob` itself.
-    names = sorted(name for name in glob.glob(pattern, recursive=True) if not Path(name).is_dir())  # noqa: PTH207
-    if not names:
+def _glob(pattern: str, exclude: Sequence[str]) -> Iterator[Found | ItemError]:
+    parts = Path(pattern).parts
+    depth = next(n for n, part in enumerate(parts) if _MAGIC & set(part))
+    root = Path(*parts[:depth])
+    empty = True
+    for found in _walk(root, Ignored(root, exclude), parts[depth:]):
+        empty = False
+        yield found if isinstance(found, ItemError) else _below(root, found)
+    if empty:
         yield ItemError(
             "nothing matches",
             path=_printable(pattern),
             fix="check the pattern; ** matches any depth of folders",
         )
-    ignored = Ignored(root, choice.exclude)
-    for name in names:
-        if not _is_ignored(Path(name), root, ignored):
-            yield from _file(Path(name), Path(name).relative_to(root).as_posix(), choice)
 
 
-def _is_ignored(path: Path, root: Path, ignored: Ignored) -> bool:
-    """Whether the file, or a folder on the way to it, is left out."""
-    folders = [folder for folder in path.parents if root in folder.parents]
-    return any(ignored(folder, is_folder=True) for folder in reversed(folders)) or ignored(
-        path, is_folder=False
-    )
+def _matches(names: Sequence[str], pattern: Sequence[str], *, begun: bool = False) -> bool:
+    """Whether a path below the root fits the pattern, or, with `begun`, may be that of a folder above one that does."""
+    if not names:
+        return begun or all(part == "**" for part in pattern)
+    if not pattern:
+        return False
+    if pattern[0] == "**":
+        return _matches(names, pattern[1:], begun=begun) or _matches(names[1:], pattern, begun=begun)
+    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:], begun=begun)
 
 
 # Folders
 
 
-def _folder(root: Path, choice: _Choice) -> Iterator[RawItem | ItemError]:
+def _folder(root: Path, exclude: Sequence[str]) -> Iterator[Found | ItemError]:
     empty = True
-    for found in _walk(root, Ignored(root, choice.exclude)):
+    for found in _walk(root, Ignored(root, exclude)):
         empty = False
-        if isinstance(found, ItemError):
-            yield found
-        else:
-            yield from _file(found, found.relative_to(root).as_posix(), choice)
+        yield found if isinstance(found, ItemError) else _below(root, found)
     if empty:
         yield ItemError(
             "no files in this folder",
@@ -144,15 +154,38 @@ def _folder(root: Path, choice: _Choice) -> Iterator[RawItem | ItemError]:
         )
 
 
-def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
-    """Files below `root`, sorted, without hidden and ignored ones. Linked folders are entered once: a loop ends at
-    its start."""
+def _below(root: Path, path: Path) -> Found | ItemError:
+    """What a folder or a glob holds. A pipe is read only where it is named by itself: here, nobody may ever write to it."""
+    external_id = path.relative_to(root).as_posix()
+    if _is_special(path):
+        return ItemError(
+            "a pipe, a socket or a device, not a file",
+            path=_printable(path),
+            external_id=external_id,
+            fix="leave it out with --exclude, or name it by itself",
+        )
+    return Found(path, external_id)
+
+
+def _is_special(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False  # whoever opens it says why
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _walk(root: Path, ignored: Ignored, pattern: Sequence[str] = ("**",)) -> Iterator[Path | ItemError]:
+    """Files below `root` that fit the pattern, sorted, without hidden and ignored ones. Linked folders are entered once: a loop
+    ends at its start. Folders that cannot be looked into are errors, also of patterns: what is gone must not be guessed."""
     visited: set[tuple[int, int]] = set()
     stack = [root]
     while stack:
         at = stack.pop()
         try:
             is_folder = at.is_dir()
+            if at != root and not _matches(at.relative_to(root).parts, pattern, begun=is_folder):
+                continue
             if at != root and ignored(at, is_folder=is_folder):
                 continue
             if not is_folder:
@@ -163,49 +196,55 @@ def _walk(root: Path, ignored: Ignored) -> Iterator[Path | ItemError]:
                 continue
             visited.add((place.st_dev, place.st_ino))
             names = sorted(entry for entry in os.listdir(at) if not entry.startswith("."))  # noqa: PTH208
+            ignored.enter(at)
             stack += [at / name for name in reversed(names)]
+        except FileNotFoundError as error:
+            if at != root or pattern == ("**",):
+                yield _unreadable(at, error)
         except OSError as error:
             yield _unreadable(at, error)
+        except ItemError as error:
+            yield error
 
 
 # Files
 
 
-def _file(path: Path, external_id: str, choice: _Choice) -> Iterator[RawItem | ItemError]:
-    name = path.name.lower()
+def _file(found: Found, names_only: bool) -> Iterator[RawItem | ItemError]:
+    path, external_id, name = found.path, found.external_id, found.path.name.lower()
     if (shown := _printable(path)) != str(path):
         yield ItemError("its name is not UTF-8, and cannot be an id", path=shown, fix="rename it")
-        return
-    if name.endswith(_COLLECTIONS):
-        yield from _collection_file(path)
-        return
-    if choice.names_only:
+    elif name.endswith(COLLECTIONS):
+        yield from _collection(path)
+    elif names_only:
         yield RawItem(str(path), external_id, "text")
-        return
+    else:
+        yield _read(path, external_id, name.removesuffix(COMPRESSED))
+
+
+def _read(path: Path, external_id: str, name: str) -> RawItem | ItemError:
     try:
         payload = read_payload(path)
     except OSError as error:
-        yield _unreadable(path, error)
-        return
+        return _unreadable(path, error)
     except (EOFError, zlib.error) as error:
-        yield ItemError(f"not a sound gzip file: {error}", path=str(path), fix="fetch it again")
-        return
+        return ItemError(f"not a sound gzip file: {error}", path=str(path), fix="fetch it again")
     if len(payload) > MAX_BYTES:
-        yield ItemError(
-            f"larger than {MAX_BYTES >> 20} MiB", path=str(path), external_id=external_id, fix="split it"
-        )
-        return
-    media = media_of(name.removesuffix(COMPRESSED), payload)
+        return _too_large(str(path), external_id)
+    media = media_of(name, payload)
     if media is None:
-        suffix = PurePath(name.removesuffix(COMPRESSED)).suffix
-        yield ItemError(
+        suffix = PurePath(name).suffix
+        return ItemError(
             f"files of type {suffix} are not read",
             path=str(path),
             external_id=external_id,
             fix=_unknown(suffix),
         )
-        return
-    yield RawItem(str(path), external_id, media, payload=payload)
+    return RawItem(str(path), external_id, media, payload=payload)
+
+
+def _too_large(path: str, external_id: str) -> ItemError:
+    return ItemError(f"larger than {MAX_BYTES >> 20} MiB", path=path, external_id=external_id, fix="split it")
 
 
 def read_payload(path: Path) -> bytes:
@@ -232,89 +271,13 @@ def _unreadable(path: Path, error: OSError) -> ItemError:
     return ItemError(f"cannot be read: {error.strerror or error}", path=_printable(path), fix=fix)
 
 
-# Collections
-
-
-def _collection_file(path: Path) -> Iterator[RawItem | ItemError]:
+def _collection(path: Path) -> Iterator[RawItem | ItemError]:
     try:
         with path.open("rb") as raw:
             opened: Any = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw
-            yield from _collection(str(path), opened)
+            yield from records(str(path), opened)
     except OSError as error:
         yield _unreadable(path, error)
-
-
-def _collection(path: str, rows: Iterable[bytes]) -> Iterator[RawItem | ItemError]:
-    number, numbered = 0, enumerate(rows, 1)
-    while True:
-        try:
-            number, row = next(numbered)
-        except StopIteration:
-            return
-        except EOFError:
-            yield ItemError(
-                "the compressed file ends too early; what precedes was read",
-                path=f"{path}:{number + 1}",
-                fix="fetch it again",
-            )
-            return
-        except (gzip.BadGzipFile, zlib.error) as error:
-            yield ItemError(
-                f"not a sound gzip file: {error}",
-                path=f"{path}:{number + 1}",
-                fix="compress it again, or drop the .gz",
-            )
-            return
-        if number == 1:
-            row = row.removeprefix(b"\xef\xbb\xbf")
-        if row.strip():
-            yield _record(path, number, row)
-
-
-def _record(path: str, line: int, row: bytes) -> RawItem | ItemError:
-    try:
-        record = _object(row)
-        external_id = _id(record)
-    except ItemError as error:
-        return ItemError(error.reason, path=f"{path}:{line}", fix=error.fix)
-    return RawItem(path, external_id, "record", record=record, line=line)
-
-
-def _object(row: bytes) -> dict[str, Any]:
-    fix = 'write one JSON object a line, in UTF-8: {"id": …, "text": …}'
-    try:
-        value = json.loads(row.decode("utf-8"), parse_constant=_not_json)
-    except UnicodeDecodeError as error:
-        raise ItemError(f"invalid UTF-8 at byte {error.start} of the line", fix=fix) from None
-    except RecursionError:
-        raise ItemError("not usable JSON: nested too deeply", fix=fix) from None
-    except ValueError as error:
-        raise ItemError(f"not valid JSON: {error}", fix=fix) from None
-    if not isinstance(value, dict):
-        raise ItemError(f"a JSON {type(value).__name__} where an object is expected", fix=fix)
-    return value
-
-
-def _not_json(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _id(record: dict[str, Any]) -> str:
-    value = record.get("id", record.get("_id"))
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        found = (
-            "no field id" if value is None else f"field id: {type(value).__name__} where a string is expected"
-        )
-        raise ItemError(found, fix='give every record a string or integer "id"')
-    text = str(value).strip()
-    if not text or "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise ItemError(
-            "field id: blank, or with characters that cannot be stored", fix="give it printable text"
-        )
-    return text
-
-
-# Standard input
 
 
 def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
@@ -323,18 +286,19 @@ def _stdin(stdin: BinaryIO | None) -> Iterator[RawItem | ItemError]:
         yield ItemError("no standard input", path="-", fix="pipe text or .jsonl lines into the command")
         return
     head: list[bytes] = []
-    for row in stdin:
+    size = 0
+    while size <= MAX_BYTES and (row := stdin.readline(MAX_LINE + 1)):
         head.append(row)
+        size += len(row)
         if row.strip(b"\xef\xbb\xbf \t\r\n"):
             break
     last = head[-1].lstrip(b"\xef\xbb\xbf \t") if head else b""
     if last.startswith(b"{"):
-        yield from _collection("-", _chain(head, stdin))
+        yield from records("-", stdin, head)
+        return
+    payload = b"".join(head)
+    payload += stdin.read(max(0, MAX_BYTES + 1 - len(payload)))
+    if len(payload) > MAX_BYTES:
+        yield _too_large("-", "stdin")
     else:
-        payload = b"".join(head) + stdin.read()
         yield RawItem("-", "stdin", media_of("stdin", payload) or "text", payload=payload)
-
-
-def _chain(head: list[bytes], rest: Iterable[bytes]) -> Iterator[bytes]:
-    yield from head
-    yield from rest

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pathspec
 
-from veraz.errors import UsageError
+from veraz.errors import ItemError, UsageError
+from veraz.text.decode import NotText, decode
 
 FILE = ".verazignore"
 
@@ -32,9 +33,18 @@ class Ignored:
                 ignored = ignored if found is None else found
         return ignored
 
+    def enter(self, folder: Path) -> None:
+        """Reads the rules of a folder before anything in it is asked about. Raises ItemError, naming their file, where they
+        cannot be known: then nothing of the folder may be read."""
+        self._rules_of(folder)
+
     def _above(self, path: Path) -> list[Path]:
         """Folders from the root down to the one that holds `path`."""
-        found = [folder for folder in path.parents if folder == self._root or self._root in folder.parents]
+        found: list[Path] = []
+        for folder in path.parents:
+            found.append(folder)
+            if folder == self._root:
+                break
         return found[::-1]
 
     def _rules_of(self, folder: Path) -> pathspec.GitIgnoreSpec | None:
@@ -56,9 +66,25 @@ def rules(patterns: Sequence[str]) -> pathspec.GitIgnoreSpec:
 
 
 def _read(file: Path) -> pathspec.GitIgnoreSpec | None:
-    if not file.is_file():
-        return None
-    return rules(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    """None where there is no such file. What cannot be read might leave out what nobody may see, so it is no empty one."""
+    fix = "mend it or remove it; until then nothing of its folder is read"
+    try:
+        if not file.is_symlink() and (file.is_dir() or not file.exists()):
+            return None
+        if not file.is_file():
+            raise ItemError("the rules of what is left out are in no file", path=_printable(file), fix=fix)
+        return rules(decode(file.read_bytes()).text.splitlines())
+    except OSError as error:
+        reason = f"the rules of what is left out cannot be read: {error.strerror or error}"
+    except NotText as error:
+        reason = f"the rules of what is left out cannot be read: {error}"
+    except UsageError as error:
+        reason = error.what
+    raise ItemError(reason, path=_printable(file), fix=fix)
+
+
+def _printable(path: Path) -> str:
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 def _relative(path: Path, root: Path, is_folder: bool) -> str:

@@ -23,6 +23,9 @@ class LiveDocument:
 
     external_id: str
     raw_hash: bytes | None
+    bytes_hash: (
+        bytes | None
+    )  # of what was read, however it was parsed and cut: what tells that it was renamed
     access: Access
 
 
@@ -45,8 +48,29 @@ def list_items(items: Iterable[RawItem | ItemError]) -> Listing:
     return listing
 
 
-def gone(listing: Listing, live: Mapping[str, LiveDocument], *, confirmed: bool) -> tuple[LiveDocument, ...]:
-    """Documents of the source that the run does not find. Raises CheckFailed, before anything was done, when the listing has
+class Gone:
+    """What is stored and not found any more, while a run goes over what there is."""
+
+    def __init__(self, documents: Iterable[LiveDocument] = ()) -> None:
+        self._documents = {document.external_id: document for document in documents}
+        self._by_hash = {d.bytes_hash: d for d in self._documents.values() if d.bytes_hash is not None}
+
+    def met(self, external_id: str | None) -> None:
+        """The run has it, though the listing had not: it was being replaced just then, and must stay."""
+        if external_id is not None:
+            self._documents.pop(external_id, None)
+
+    def renamed(self, bytes_hash: bytes) -> LiveDocument | None:
+        """The one that had the same bytes."""
+        return self._by_hash.get(bytes_hash)
+
+    def left(self) -> tuple[LiveDocument, ...]:
+        """In the order of their ids."""
+        return tuple(self._documents.values())
+
+
+def gone(listing: Listing, live: Mapping[str, LiveDocument], *, confirmed: bool) -> Gone:
+    """Documents of the source that the listing does not hold. Raises CheckFailed, before anything was done, when the listing has
     holes, and when more than a fifth of the source would go without `confirmed`."""
     if listing.unread:
         raise CheckFailed(
@@ -63,4 +87,4 @@ def gone(listing: Listing, live: Mapping[str, LiveDocument], *, confirmed: bool)
             f"deleted, such as {missing[0].external_id}",
             fix="check the path; if they are really gone, add --yes",
         )
-    return missing
+    return Gone(missing)

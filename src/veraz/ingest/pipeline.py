@@ -1,43 +1,42 @@
 """Ingest, as four steps that run side by side: parse (what changed), chunk, embed, write.
 
-No transaction is open while a parser or a model works. A document is written by one transaction, so stopping at any moment
-leaves whole revisions only, and running again continues where the last commit was.
+No transaction is open while a parser or a model works. A document is written by one transaction, which others that wait may
+share, so stopping at any moment leaves whole revisions only, and running again continues where the last commit was.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 import zlib
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
-import numpy as np
 import psycopg
 
 from veraz.db.session import Database
-from veraz.errors import ItemError, MalformedResponse, VerazError
-from veraz.ingest import plan, store
-from veraz.ingest.chunkers import ChunkContext, dropped, stated_chunker, token_embedder
+from veraz.errors import ItemError, MalformedResponse, UsageError, VerazError
+from veraz.ingest import failures, plan, store
+from veraz.ingest.chunkers import stated_chunker, token_embedder
+from veraz.ingest.contexts import NO_CONTEXTS, ContextRules, Contexts, Given, Wanted
+from veraz.ingest.cutting import Cutter
 from veraz.ingest.discover import read_payload
-from veraz.ingest.listing import Listing, LiveDocument, gone
+from veraz.ingest.embedding import Embedding
+from veraz.ingest.listing import Gone, Listing, LiveDocument, gone
+from veraz.ingest.stages import Embedded, Parsed, Prepared, Texts
+from veraz.ingest.tally import Progress, Tally
 from veraz.ingest.versions import Versions
+from veraz.ingest.writing import Writer, groups
 from veraz.nouns.corpus import (
     Access,
     Change,
-    ChangeKind,
-    Chunk,
-    Dropped,
     Identity,
     IngestReport,
     ItemFailure,
-    ParsedDocument,
     RawItem,
     SourceSettings,
     Vectors,
@@ -48,21 +47,14 @@ from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
 WINDOW_CHUNKS = 384
 """Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
 WINDOW_ITEMS = 64
+WINDOW_BYTES = 1 << 26
+"""Of items that are in memory together, unless a single one is larger: files may have half a gigabyte."""
 DELETED_TOGETHER = 500
-SURE_CHARACTERS = 200
-"""A section shorter than this is taken to be in the document's language."""
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded)
 """What the server says of a document that it will not take; anything else says something about the server."""
-REMEMBERED_VECTORS = 50_000
-"""Vectors kept in memory to share among equal texts; older ones are read back from the database."""
-
-HARMLESS = "text"
-"""What a provider is asked to embed when it took nothing else yet: whether it is to blame, or the documents."""
-
-Progress = Callable[["Tally"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,95 +75,6 @@ class Prune:
     confirmed: bool = False
 
 
-@dataclass(slots=True)
-class Tally:
-    """Counts so far; the one object that changes during a run."""
-
-    seen: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    errors: list[ItemFailure] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-    embedding_seconds: float = 0.0
-
-    def report(self, *, dry_run: bool = False) -> IngestReport:
-        names = (
-            "new",
-            "changed",
-            "unchanged",
-            "superseded",
-            "unsuperseded",
-            "deleted",
-            "documents",
-            "chunks",
-            "embedded",
-            "reused",
-            "renamed",
-        )
-        return IngestReport(
-            **{name: self.counts[name] for name in names},
-            failed=len(self.errors),
-            seconds=round(time.perf_counter() - self.started, 3),
-            errors=tuple(self.errors),
-            warnings=tuple(self.warnings),
-            changes=tuple(self.changes),
-            dry_run=dry_run,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A document that is not stored in this state; `stored` is what is known under its id."""
-
-    item: RawItem
-    document: ParsedDocument
-    raw_hash: bytes
-    stated: Mapping[str, str]  # what callers say of it, now or earlier
-    stored: store.KnownDocument | None
-    was: LiveDocument | None = None  # the same bytes under an id that is gone
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A document that needs writing, its chunks cut; `expected` is the revision that was current when the work started."""
-
-    item: RawItem
-    document: ParsedDocument
-    lang: str
-    langs: tuple[str, ...]  # of each chunk
-    chunks: tuple[Chunk, ...]
-    dropped: tuple[Dropped, ...]
-    hashes: tuple[bytes, ...]
-    raw_hash: bytes
-    stated: Mapping[str, str]  # by callers, now and earlier of the same bytes
-    expected: UUID | None
-    is_new: bool
-    deleted_at: datetime | None
-    was: LiveDocument | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    prepared: Prepared
-    vectors: Vectors
-    fresh: int  # chunks whose text this run gave to the model; the others shared or reused a vector
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Vectors by content hash, of one window; `fresh` are those that the model gave now."""
-
-    vectors: dict[bytes, Vectors] = field(default_factory=dict)
-    fresh: set[bytes] = field(default_factory=set)
-
-    def hold(self, prepared: Prepared) -> bool:
-        return all(h in self.vectors for h in prepared.hashes)
-
-    def of(self, prepared: Prepared) -> Vectors:
-        return np.stack([self.vectors[h] for h in prepared.hashes])
-
-
 class Ingest:
     """One run into one source. Build it, call `run` once."""
 
@@ -188,6 +91,7 @@ class Ingest:
         detector: LanguageDetector,
         chunking: Chunking,
         ocr: str = "",
+        context: ContextRules = NO_CONTEXTS,
         progress: Progress | None = None,
     ) -> None:
         """`ocr`: the engine that recognises pages without text; "" where none does."""
@@ -200,11 +104,19 @@ class Ingest:
         self._parsers = parsers
         self._detector = detector
         self._ocr = ocr
-        self._chunking = replace(chunking, limit=min(chunking.limit, embedder.space.max_tokens))
+        limit = min(chunking.limit, embedder.space.max_tokens)
+        if context.room * 2 > limit:
+            raise UsageError(
+                f"contexts of {context.room} tokens in chunks of {limit} leave too little for the text",
+                fix="lower [ingest] context_tokens, or raise chunk_tokens",
+            )
+        self._chunking = replace(chunking, limit=limit - context.room)
+        self._rules = context
+        self._contexts = Contexts(
+            database, identity, context, limit=limit, count_tokens=embedder.count_tokens
+        )
         self._progress = progress or (lambda _: None)
-        self._vectors: dict[bytes, Vectors] = {}
-        self._gone: dict[bytes, LiveDocument] = {}
-        self._provider_answers = False  # it embedded something in this run
+        self._gone = Gone()
         self._of_run = Versions()
         self.tally = Tally()
 
@@ -214,10 +126,19 @@ class Ingest:
         stays away; CheckFailed before anything was done when too much would be deleted."""
         if self._settings.chunker is not None:
             self._choose_chunker(self._settings.chunker)  # refused before the source remembers it
-        missing = await self._missing(prune)
+        await self._look_for_gone(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
         self._choose_chunker(self._source.chunker)
+        self._writer = self._new_writer()
+        self._cutter = self._new_cutter()
+        self._embedding = Embedding(
+            self._embedder,
+            self._stored_vectors,
+            pooled=self._chunker.pooled,
+            tally=self.tally,
+            fail=self._fail,
+        )
         parsed: asyncio.Queue[list[Parsed] | None] = asyncio.Queue(maxsize=1)
         prepared: asyncio.Queue[list[Prepared] | None] = asyncio.Queue(maxsize=1)
         embedded: asyncio.Queue[Embedded | None] = asyncio.Queue(maxsize=256)
@@ -232,50 +153,57 @@ class Ingest:
             if known is None:
                 raise
             raise _first(known) from None
-        await self._delete(missing)
+        await self._delete(self._gone.left())
         await self._merge(final=True)
+        await self._contexts.settle()
         return self.tally.report()
 
     async def preview(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
-        """What `run` would do, told by hashes alone: nothing is parsed, embedded or written."""
-        missing = await self._missing(prune)
+        """What `run` would do, told by hashes and labels alone: nothing is parsed, embedded or written."""
+        await self._look_for_gone(prune)
         source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
         async with self._database.transaction(self._identity, "write") as connection:
             stored = await store.stored_source(connection, source_id)
         self._choose_chunker(self._settings.chunker or (stored.chunker if stored else None))
         renamed: set[str] = set()
         async for batch in _batches(items):
-            for entry in batch:
-                if isinstance(entry, ItemError):
-                    self._fail(entry)
-            raws = [entry for entry in batch if isinstance(entry, RawItem)]
+            raws = self._taken(batch)
             async with self._database.transaction(self._identity, "write") as connection:
                 known = await store.known_documents(connection, source_id, [i.external_id for i in raws])
             for item in raws:
-                self._compare(item, known.get(item.external_id), renamed)
-        for document in missing:
-            if document.external_id not in renamed:
-                self.tally.changes.append(Change("deleted", document.external_id))
+                try:
+                    self._compare(item, known.get(item.external_id), renamed)
+                except ItemError as error:
+                    self._fail(error)
+        missing = self._gone.left()
+        self.tally.changes += [
+            Change("deleted", d.external_id) for d in missing if d.external_id not in renamed
+        ]
         self.tally.counts["deleted"] = len(missing)
         return self.tally.report(dry_run=True)
 
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
-        digest = self._digest(item)
+        digest, stated = self._digest(item), self._overrides.stated()
         if stored is not None and stored.erased_at is not None:
-            self._fail(_erased(item, stored.erased_at))
-        elif stored is not None and stored.holds(digest, self._overrides.stated()):
-            self._count("unchanged")
+            raise failures.erased(item, stored.erased_at)
+        if stored is not None and stored.holds(digest, stated):
+            access = self._stated_access(item, is_current=stored.is_current(digest, stated))
+            kept = access is None or access == stored.access
+            self._foresee("unchanged" if kept else "changed", item)
         elif stored is not None and item.record is not None and stored.held(digest):
-            self._count("unchanged")  # an earlier version in the same collection
-        elif stored is None and (was := self._gone.get(digest)) is not None:
+            self._foresee("unchanged", item)  # an earlier version in the same collection
+        elif stored is None and (was := self._gone.renamed(plan.bytes_hash(item))) is not None:
             renamed.add(was.external_id)
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", item.external_id, was.external_id))
             self._count("new")
         else:
-            kind: ChangeKind = "new" if stored is None or stored.current_revision_id is None else "changed"
+            self._foresee("new" if stored is None or stored.current_revision_id is None else "changed", item)
+
+    def _foresee(self, kind: Literal["new", "changed", "unchanged"], item: RawItem) -> None:
+        if kind != "unchanged":
             self.tally.changes.append(Change(kind, item.external_id))
-            self._count(kind)
+        self._count(kind)
 
     def _choose_chunker(self, stated: str | None) -> None:
         """The chunker of the source, or the configured one; raises UsageError where this embedder cannot serve it."""
@@ -287,6 +215,7 @@ class Ingest:
             "tokens": str(self._chunking.limit),
             "header": str(self._chunking.header),
             "parsers": PARSERS_VERSION,
+            **({"context": self._rules.version} if self._rules.version else {}),
         }
 
     def _digest(self, item: RawItem) -> bytes:
@@ -296,15 +225,13 @@ class Ingest:
 
     # --- what is gone
 
-    async def _missing(self, prune: Prune | None) -> tuple[LiveDocument, ...]:
+    async def _look_for_gone(self, prune: Prune | None) -> None:
         if prune is None:
-            return ()
+            return
         source_id = store.source_key(self._identity.tenant_id, self._settings.slug)
         async with self._database.transaction(self._identity, "write") as connection:
             live = await store.live_documents(connection, source_id)
-        missing = gone(prune.listing, live, confirmed=prune.confirmed)
-        self._gone = {d.raw_hash: d for d in missing if d.raw_hash is not None}
-        return missing
+        self._gone = gone(prune.listing, live, confirmed=prune.confirmed)
 
     async def _delete(self, missing: Sequence[LiveDocument]) -> None:
         renamed = {change.was for change in self.tally.changes}
@@ -325,15 +252,20 @@ class Ingest:
         self, items: Iterator[RawItem | ItemError], out: asyncio.Queue[list[Parsed] | None]
     ) -> None:
         async for batch in _batches(items):
-            for entry in batch:
-                if isinstance(entry, ItemError):
-                    self._fail(entry)
-            if parsed := await self._parse([entry for entry in batch if isinstance(entry, RawItem)]):
+            if parsed := await self._parse(self._taken(batch)):
                 await out.put(parsed)
         left = self._of_run.left()
         for start in range(0, len(left), WINDOW_ITEMS):
             await out.put(await self._parse(left[start : start + WINDOW_ITEMS], last=True))
         await out.put(None)
+
+    def _taken(self, batch: Sequence[RawItem | ItemError]) -> list[RawItem]:
+        """The items of a batch; what could not be taken is reported. Neither is gone."""
+        for entry in batch:
+            self._gone.met(entry.external_id)
+            if isinstance(entry, ItemError):
+                self._fail(entry)
+        return [entry for entry in batch if isinstance(entry, RawItem)]
 
     async def _parse(self, items: Sequence[RawItem], *, last: bool = False) -> list[Parsed]:
         """Those of the items that are not stored in this state; what cannot be taken is reported. `last`: no further version of
@@ -351,7 +283,7 @@ class Ingest:
                 self._count("unchanged")
             under_way = self._of_run.under_way(item.external_id)
             if stored is not None and stored.erased_at is not None:
-                self._fail(_erased(item, stored.erased_at))
+                self._fail(failures.erased(item, stored.erased_at))
             elif stored is not None and stored.holds(digest, stated) and not under_way:
                 await self._keep(item, stored, is_current=stored.is_current(digest, stated))
             elif (
@@ -377,12 +309,12 @@ class Ingest:
             self._fail(error)
             return None
         self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
-        was = self._gone.get(digest) if stored is None else None
+        was = self._gone.renamed(plan.bytes_hash(item)) if stored is None else None
         return Parsed(item, document, digest, overrides.stated(), stored, was)
 
     async def _keep(self, item: RawItem, stored: store.KnownDocument, *, is_current: bool) -> None:
         try:
-            access = self._overrides.access or (stated_access(item) if is_current else None)
+            access = self._stated_access(item, is_current=is_current)
             restated = await self._restate(item, stored)
         except ItemError as error:
             self._fail(error)
@@ -394,6 +326,11 @@ class Ingest:
             self._count("changed")
         else:
             self._count("changed" if restated else "unchanged")
+
+    def _stated_access(self, item: RawItem, *, is_current: bool) -> Access | None:
+        """Who may read a stored document, as is said now: by the caller, else by the record of its newest version.
+        Raises ItemError for labels that cannot be read."""
+        return self._overrides.access or (stated_access(item) if is_current else None)
 
     async def _restate(self, item: RawItem, stored: store.KnownDocument) -> bool:
         """What the caller says that an unchanged document replaces counts now, whatever was said since. True where it changed
@@ -411,7 +348,7 @@ class Ingest:
         try:
             links = await self._database.again(once)
         except REFUSED as error:
-            raise _refused(item, error) from error
+            raise failures.refused(item, error) from error
         self._count_links(links)
         return links.made > 0
 
@@ -425,109 +362,72 @@ class Ingest:
     ) -> None:
         window: list[Prepared] = []
         while (parsed := await source.get()) is not None:
-            window += await self._chunk(parsed)
-            if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
-                await out.put(window)
-                window = []
+            for prepared in await self._chunk(parsed):
+                window.append(prepared)
+                if sum(len(p.chunks) for p in window) >= WINDOW_CHUNKS:
+                    await out.put(window)
+                    window = []
         await out.put(window)
         await out.put(None)
 
     async def _chunk(self, parsed: Sequence[Parsed]) -> list[Prepared]:
+        """Those that could be cut. The thread only returns: the tally and the caller's progress belong to the event loop."""
         prepared = []
-        self._loop = asyncio.get_running_loop()
-        for outcome in await asyncio.to_thread(self._chunk_each, parsed):
+        for outcome in await asyncio.to_thread(self._cutter.cut_each, parsed):
             if isinstance(outcome, ItemError):
                 self._fail(outcome)
             else:
                 prepared.append(outcome)
-        return prepared
+        return await self._with_contexts(prepared)
 
-    def _chunk_each(self, parsed: Sequence[Parsed]) -> list[Prepared | ItemError]:
-        """Runs in a worker thread, so it only returns: the tally and the caller's progress belong to the event loop."""
-        outcomes: list[Prepared | ItemError] = []
-        for one in parsed:
-            try:
-                outcomes.append(self._chunk_one(one))
-            except ItemError as error:
-                outcomes.append(error)
-            except MalformedResponse as error:  # of a chunker that looks at meanings
-                outcomes.append(_cannot_be_embedded(one.item, error))
-        return outcomes
+    async def _with_contexts(self, prepared: Sequence[Prepared]) -> list[Prepared]:
+        """With what a model says about each chunk. Where it fails, the document is refused, or goes on without, under a hash of
+        its own: the next run looks at it again."""
+        if not self._rules.version:
+            return list(prepared)
+        wanted = [
+            Wanted(store.document_key(self._source.source_id, p.item.external_id), p.document, p.chunks)
+            for p in prepared
+        ]
+        taken = []
+        for one, given in zip(prepared, await self._contexts.give(wanted), strict=True):
+            if given.why is not None and self._rules.required:
+                self._fail(failures.without_context(one.item, given.shortfall(), given.why.fix))
+            else:
+                taken.append(self._contextual(one, given))
+        self.tally.counts["contexts"] = self._contexts.asked
+        self.tally.counts["contexts_reused"] = self._contexts.reused
+        return taken
 
-    def _chunk_one(self, parsed: Parsed) -> Prepared:
-        item, document, stored = parsed.item, parsed.document, parsed.stored
-        lang = document.lang or self._detector.detect(document.text[:4000]) or "und"
-        chunks = self._chunker.chunk(document, self._context(document, lang))
-        if not chunks:
-            raise ItemError(
-                "no content",
-                path=item.path,
-                external_id=item.external_id,
-                stage="chunk",
-                fix="leave the file out",
+    def _contextual(self, prepared: Prepared, given: Given) -> Prepared:
+        raw_hash = prepared.raw_hash
+        if given.missing:
+            raw_hash = plan.raw_hash(prepared.item, {**self._versions, "without": given.named()})
+            self.tally.warnings.append(f"{prepared.item.path}: {given.shortfall()}")
+        hashes = tuple(self._cutter.hash(prepared.document, chunk) for chunk in given.chunks)
+        return replace(prepared, chunks=given.chunks, hashes=hashes, raw_hash=raw_hash)
+
+    def _new_cutter(self) -> Cutter:
+        loop = asyncio.get_running_loop()
+
+        def embed(texts: Sequence[str]) -> Vectors:
+            """Chunkers run in a worker thread; models belong to the event loop."""
+            return (
+                asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), loop)
+                .result()
+                .vectors
             )
-        expected = stored.current_revision_id if stored else None
-        hashes = tuple(self._hash(document, chunk) for chunk in chunks)
-        deleted_at = stored.deleted_at if stored else None
-        return Prepared(
-            item,
-            document,
-            lang,
-            self._langs(document, lang, chunks),
-            chunks,
-            self._dropped(document, chunks, item),
-            hashes,
-            parsed.raw_hash,
-            parsed.stated,
-            expected,
-            expected is None,
-            deleted_at,
-            parsed.was,
+
+        return Cutter(
+            self._chunker,
+            limit=self._chunking.limit,
+            header=self._chunking.header,
+            source_name=self._source.name,
+            lang_is_stated=self._overrides.lang is not None,
+            count_tokens=self._embedder.count_tokens,
+            embed=embed,
+            detector=self._detector,
         )
-
-    def _dropped(
-        self, document: ParsedDocument, chunks: Sequence[Chunk], item: RawItem
-    ) -> tuple[Dropped, ...]:
-        try:
-            return dropped(document, chunks)
-        except ValueError as error:  # a fault of the chunker: nobody may be shown a document with holes
-            raise ItemError(
-                str(error),
-                path=item.path,
-                external_id=item.external_id,
-                stage="chunk",
-                fix="choose another chunker for the source, and report this one",
-            ) from None
-
-    def _context(self, document: ParsedDocument, lang: str) -> ChunkContext:
-        return ChunkContext(
-            document.publisher or self._source.name,
-            self._chunking.limit,
-            self._embedder.count_tokens,
-            lang,
-            self._chunking.header,
-            self._embed_from_thread,
-        )
-
-    def _embed_from_thread(self, texts: Sequence[str]) -> Vectors:
-        """For chunkers that look at meanings. They run in a worker thread; models belong to the event loop."""
-        batch = asyncio.run_coroutine_threadsafe(self._embedder.embed(texts, "passage"), self._loop).result()
-        return batch.vectors
-
-    def _hash(self, document: ParsedDocument, chunk: Chunk) -> bytes:
-        return plan.pooled_hash(document, chunk) if self._chunker.pooled else plan.content_hash(chunk)
-
-    def _langs(self, document: ParsedDocument, lang: str, chunks: Sequence[Chunk]) -> tuple[str, ...]:
-        """The language of each chunk: its section's, where that holds enough words to be sure of another one. A caller who
-        states it is believed."""
-        if self._overrides.lang is not None or len(document.sections) == 1:
-            return (lang,) * len(chunks)
-        sections = {
-            section.ord: self._detector.certain(document.text[section.start : section.end]) or lang
-            for section in document.sections
-            if section.end - section.start >= SURE_CHARACTERS
-        }
-        return tuple(sections.get(chunk.section, lang) for chunk in chunks)
 
     # --- embed
 
@@ -537,133 +437,75 @@ class Ingest:
         while (window := await source.get()) is not None:
             texts = Texts()
             try:
-                await self._embed_window(window, texts)
+                await self._embedding.window(window, texts)
             except VerazError:
                 await self._hand_over(window, texts, out)
                 await out.join()  # what is embedded is paid for: it is written before the run ends
                 raise
             await self._hand_over(window, texts, out)
-            self._forget_old_vectors()
+            self._embedding.forget_old()
         await out.put(None)
-
-    async def _embed_window(self, window: Sequence[Prepared], texts: Texts) -> None:
-        try:
-            await self._embed_texts(window, texts)
-        except MalformedResponse:
-            await self._embed_one_by_one(window, texts)
 
     async def _hand_over(
         self, window: Sequence[Prepared], texts: Texts, out: asyncio.Queue[Embedded | None]
     ) -> None:
-        counted: set[bytes] = set()
-        for prepared in window:
-            if texts.hold(prepared):
-                new = (texts.fresh & set(prepared.hashes)) - counted
-                counted |= new
-                await out.put(Embedded(prepared, texts.of(prepared), len(new)))
+        for embedded in self._embedding.embedded(window, texts):
+            await out.put(embedded)
 
-    async def _embed_texts(self, window: Sequence[Prepared], into: Texts) -> None:
-        """Adds the vectors of a window: those in memory or stored are taken, equal texts share one call."""
-        texts = {h: c.embedded_text for p in window for h, c in zip(p.hashes, p.chunks, strict=True)}
-        into.vectors.update((h, self._vectors[h]) for h in texts if h in self._vectors)
-        unknown = [h for h in texts if h not in into.vectors]
-        if not unknown:
-            return
+    async def _stored_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
         async with self._database.transaction(self._identity, "write") as connection:
-            stored = await store.known_vectors(connection, self._space_id, unknown)
-        self._vectors.update(stored)
-        into.vectors.update(stored)
-        missing = [h for h in unknown if h not in stored]
-        if not missing:
-            return
-        started = time.perf_counter()
-        embedded = await (self._pooled(window) if self._chunker.pooled else self._each(missing, texts))
-        self._provider_answers = True
-        self.tally.embedding_seconds += time.perf_counter() - started
-        self._vectors.update(embedded)
-        into.vectors.update(embedded)
-        into.fresh.update(missing)
-
-    async def _each(self, missing: Sequence[bytes], texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
-        batch = await self._embedder.embed([texts[h] for h in missing], "passage")
-        self.tally.warnings += [
-            f"a chunk exceeded the model's limit and was cut: {texts[missing[i]][:80]!r}"
-            for i in batch.truncated
-        ]
-        return dict(zip(missing, batch.vectors, strict=True))
-
-    async def _pooled(self, window: Sequence[Prepared]) -> dict[bytes, Vectors]:
-        """Vectors that depend on the whole document: one call a document."""
-        embedder = token_embedder(self._embedder)
-        found: dict[bytes, Vectors] = {}
-        for prepared in window:
-            groups = [chunk.spans for chunk in prepared.chunks]
-            vectors = await embedder.embed_spans(prepared.document.text, groups)
-            found.update(zip(prepared.hashes, vectors, strict=True))
-        return found
-
-    def _forget_old_vectors(self) -> None:
-        for old in list(self._vectors)[: max(0, len(self._vectors) - REMEMBERED_VECTORS)]:
-            del self._vectors[old]
-
-    async def _embed_one_by_one(self, window: Sequence[Prepared], texts: Texts) -> None:
-        """One text that the model cannot embed must not cost its neighbours: find the document and report it. Raises where the
-        provider embeds nothing at all."""
-        failures: list[tuple[Prepared, MalformedResponse]] = []
-        for prepared in window:
-            try:
-                await self._embed_texts([prepared], texts)
-            except MalformedResponse as error:
-                failures.append((prepared, error))
-        if failures and not self._provider_answers:
-            await self._embedder.embed([HARMLESS], "passage")
-            self._provider_answers = True
-        for prepared, failure in failures:
-            if not texts.hold(prepared):
-                self._fail(_cannot_be_embedded(prepared.item, failure))
+            return await store.known_vectors(connection, self._space_id, hashes)
 
     # --- write
 
     async def _write_all(self, source: asyncio.Queue[Embedded | None]) -> None:
         written = 0
-        while (embedded := await source.get()) is not None:
+        async for group in groups(source):
+            await self._write_group(group)
+            before, written = written, written + len(group)
+            if before // MERGE_EVERY < written // MERGE_EVERY:
+                await self._merge(final=False)
+            for _ in group:
+                source.task_done()
+
+    def _new_writer(self) -> Writer:
+        return Writer(
+            self._database,
+            self._identity,
+            self._space_id,
+            self._source.source_id,
+            self._chunker.version,
+            self._overrides,
+            self._of_run,
+        )
+
+    async def _write_group(self, group: Sequence[Embedded]) -> None:
+        """Documents that waited together share a transaction. Where it fails each is tried alone: only the one to blame fails."""
+        try:
+            outcome = await self._database.again(partial(self._writer.write, group))
+        except (*REFUSED, ItemError) as error:
+            if len(group) > 1:
+                for one in group:
+                    await self._write_group([one])
+            else:
+                item = group[0].prepared.item
+                self._fail(error if isinstance(error, ItemError) else failures.refused(item, error))
+            return
+        self._count_links(outcome.links)
+        for _ in outcome.stored:
+            self._count("unchanged")
+        for embedded, before in outcome.written:
+            self._count_written(embedded, before)
+        for embedded in outcome.stale:
             try:
-                await self._database.again(partial(self._write, embedded))
-            except REFUSED as error:
-                self._fail(_refused(embedded.prepared.item, error))
+                await self._start_over(embedded.prepared)
             except ItemError as error:
                 self._fail(error)
-            written += 1
-            if written % MERGE_EVERY == 0:
-                await self._merge(final=False)
-            source.task_done()
 
-    async def _write(self, embedded: Embedded) -> None:
+    def _count_written(self, embedded: Embedded, before: UUID | None) -> None:
         prepared = embedded.prepared
-        document_id = store.document_key(self._source.source_id, prepared.item.external_id)
-        async with self._database.transaction(self._identity, "write") as connection:
-            await self._lock(connection, document_id, prepared.document)
-            state = await store.document_state(connection, document_id, prepared.raw_hash, prepared.stated)
-            if state.erased_at is not None:
-                raise _erased(prepared.item, state.erased_at)
-            if state.deleted_at not in (None, prepared.deleted_at):
-                raise _deleted_meanwhile(prepared.item)
-            # labels are no part of a revision: equal text may come with others
-            access = self._access(prepared, state)
-            if state.is_stored and access is not None:
-                await store.update_access(connection, document_id, access)
-            if not state.is_stored and (fresh := self._still_fits(prepared, state)):
-                links = await self._write_checked(connection, self._revision(embedded, document_id, state))
-        if state.is_stored:
-            self._count("unchanged")
-            return
-        if not fresh:
-            await self._start_over(prepared)
-            return
-        self._count_links(links)
         ahead = plan.not_yet(prepared.document, datetime.now(UTC).date())
         self.tally.warnings += [f"{prepared.item.path}: {warning}" for warning in ahead]
-        self._of_run.wrote(store.revision_key(document_id, state.last_number + 1))
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -671,68 +513,7 @@ class Ingest:
         if prepared.was is not None:
             self.tally.counts["renamed"] += 1
             self.tally.changes.append(Change("renamed", prepared.item.external_id, prepared.was.external_id))
-        self._count("new" if prepared.is_new and state.current_revision_id is None else "changed")
-
-    async def _lock(self, connection: Any, document_id: UUID, document: ParsedDocument) -> None:
-        """The document and the one it replaces: were both written at the same moment, neither would see the other."""
-        locked = [document_id]
-        if document.supersedes is not None:
-            locked.append(store.document_key(self._source.source_id, document.supersedes))
-        declares = document.supersedes is not None or document.item is not None
-        await store.lock_documents(connection, locked, declares=declares)
-
-    def _still_fits(self, prepared: Prepared, state: store.DocumentState) -> bool:
-        """Whether the document is what the work started from, or its dates say where this revision belongs, or it was this run
-        itself that wrote in between: the later line of a collection is the later version."""
-        if state.current_revision_id == prepared.expected or self._of_run.is_own(state.current_revision_id):
-            return True
-        return plan.stated_from(prepared.document) is not None and state.stated_from is not None
-
-    def _revision(
-        self, embedded: Embedded, document_id: UUID, state: store.DocumentState
-    ) -> store.RevisionToWrite:
-        prepared = embedded.prepared
-        return store.RevisionToWrite(
-            source_id=self._source.source_id,
-            document_id=document_id,
-            number=state.last_number + 1,
-            document=prepared.document,
-            lang=prepared.lang,
-            langs=prepared.langs,
-            analysers=tuple(map(plan.analyser_for, prepared.langs)),
-            raw_hash=prepared.raw_hash,
-            bytes_hash=plan.bytes_hash(prepared.item),
-            stated=prepared.stated,
-            supersedes_now=self._overrides.supersedes,
-            chunker=self._chunker.version,
-            chunks=prepared.chunks,
-            hashes=prepared.hashes,
-            vectors=embedded.vectors,
-            becomes_current=plan.becomes_current(plan.stated_from(prepared.document), state.stated_from),
-            access=self._access(prepared, state),
-            dropped=prepared.dropped,
-        )
-
-    def _access(self, prepared: Prepared, state: store.DocumentState) -> Access | None:
-        """Labels belong to the document: the caller's word counts, else its newest version's, never an older one's. A document
-        that only changed its name keeps those that were set on it."""
-        document = prepared.document
-        newest = plan.becomes_current(plan.stated_from(document), state.stated_from)
-        kept = prepared.was.access if prepared.was else None
-        return self._overrides.access or (document.access if newest else None) or kept
-
-    async def _write_checked(self, connection: Any, revision: store.RevisionToWrite) -> store.Links:
-        written, links = await store.write_revision(connection, self._space_id, revision)
-        wanted = len(revision.chunks)
-        searchable = 0 if written.is_superseded or not revision.becomes_current else wanted
-        if (written.current_chunks, written.lexical_rows, written.vectors) != (searchable, wanted, wanted):
-            raise ItemError(
-                f"wrote {written} of {wanted} chunks; nothing was kept",
-                external_id=revision.document.external_id,
-                stage="store",
-                fix="run `veraz status`, then ingest it again",
-            )
-        return links
+        self._count("new" if prepared.is_new and before is None else "changed")
 
     async def _start_over(self, prepared: Prepared) -> None:
         """Another ingest published this document meanwhile. A file is read again, so that the older text cannot
@@ -751,10 +532,10 @@ class Ingest:
             return
         texts, again = Texts(), window[0]
         try:
-            await self._embed_texts(window, texts)
+            await self._embedding.texts(window, texts)
         except MalformedResponse as error:
-            raise _cannot_be_embedded(again.item, error) from error
-        await self._write(Embedded(again, texts.of(again), len(texts.fresh)))
+            raise failures.cannot_be_embedded(again.item, error) from error
+        await self._write_group([Embedded(again, texts.of(again), len(texts.fresh))])
 
     # --- shared
 
@@ -789,10 +570,11 @@ class Ingest:
 
 async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[RawItem | ItemError]]:
     def take() -> list[RawItem | ItemError]:
-        batch = []
+        batch, size = [], 0
         for entry in items:
             batch.append(entry)
-            if len(batch) == WINDOW_ITEMS:
+            size += _size(entry)
+            if len(batch) == WINDOW_ITEMS or size >= WINDOW_BYTES:
                 break
         return batch
 
@@ -800,33 +582,12 @@ async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[R
         yield batch
 
 
-def _refused(item: RawItem, error: psycopg.Error) -> ItemError:
-    reason = str(error).splitlines()[0]
-    return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
-
-
-def _cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
-    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
-
-
-def _erased(item: RawItem, when: datetime) -> ItemError:
-    return ItemError(
-        f"was erased on {when:%Y-%m-%d} and does not come back by itself",
-        path=item.path,
-        external_id=item.external_id,
-        stage="store",
-        fix="leave it out, or allow it again with: veraz restore EXTERNAL_ID --source SLUG",
-    )
-
-
-def _deleted_meanwhile(item: RawItem) -> ItemError:
-    return ItemError(
-        "was deleted while it was being ingested; it stays deleted",
-        path=item.path,
-        external_id=item.external_id,
-        stage="store",
-        fix="ingest it again if it should come back",
-    )
+def _size(entry: RawItem | ItemError) -> int:
+    """Bytes of a file; of a record its text, which is nearly all of it."""
+    if isinstance(entry, ItemError):
+        return 0
+    text = (entry.record or {}).get("text")
+    return len(entry.payload or b"") + (len(text) if isinstance(text, str) else 0)
 
 
 def _reread(item: RawItem) -> RawItem:

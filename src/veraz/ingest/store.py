@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
@@ -11,11 +11,14 @@ from uuid import UUID
 
 import msgspec
 import numpy as np
+from psycopg import AsyncCursor
 
+from veraz.db.arrays import Reals
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.ingest.listing import LiveDocument
-from veraz.nouns.corpus import Access, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
+from veraz.nouns.corpus import Access, AccessRule, Chunk, Dropped, ParsedDocument, SourceSettings, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,11 @@ class KnownDocument:
     access: Access
     revisions: tuple[
         KnownRevision, ...
-    ]  # the current one first, then dated ones that are not current, newest first
+    ]  # the current one first, then those that hold from another day, newest first
     has_current: bool
-    replaced: frozenset[bytes]  # hashes of undated revisions that were current once
+    replaced: frozenset[
+        bytes
+    ]  # of revisions that were current once, without a date or with the current one's
 
     def holds(self, raw_hash: bytes, stated: Mapping[str, str]) -> bool:
         """Whether exactly this is stored already: as the current revision, or as a dated one of the history. What is `stated`
@@ -64,24 +69,79 @@ class KnownDocument:
         return next((r.stated for r in self.revisions if r.bytes_hash == bytes_hash), {})
 
     def held(self, raw_hash: bytes) -> bool:
-        """Whether exactly this was current once, without a date, and was replaced."""
+        """Whether exactly this was current once and was replaced, though no date says that what replaced it is newer."""
         return self.deleted_at is None and raw_hash in self.replaced
 
 
 @dataclass(frozen=True, slots=True)
+class KnownRow:
+    """A row of known_documents; what is an array there has one entry a revision."""
+
+    external_id: str
+    document_id: UUID
+    current_revision_id: UUID | None
+    deleted_at: datetime | None
+    erased_at: datetime | None
+    acl: list[str]
+    acl_rule: AccessRule
+    owner: str | None
+    readable_from: datetime | None
+    readable_until: datetime | None
+    raw_hashes: list[bytes]
+    bytes_hashes: list[bytes | None]
+    stated: list[Mapping[str, str]]
+    replaced: list[bytes]
+
+    def document(self) -> KnownDocument:
+        return KnownDocument(
+            self.external_id,
+            self.document_id,
+            self.current_revision_id,
+            self.deleted_at,
+            self.erased_at,
+            Access(tuple(self.acl), self.acl_rule, self.owner, self.readable_from, self.readable_until),
+            tuple(map(KnownRevision, self.raw_hashes, self.bytes_hashes, self.stated)),
+            has_current=self.current_revision_id is not None,
+            replaced=frozenset(self.replaced),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """A row of live_documents."""
+
+    external_id: str
+    raw_hash: bytes | None
+    bytes_hash: bytes | None
+    acl: list[str]
+    acl_rule: AccessRule
+    owner: str | None
+    readable_from: datetime | None
+    readable_until: datetime | None
+
+    def access(self) -> Access:
+        return Access(tuple(self.acl), self.acl_rule, self.owner, self.readable_from, self.readable_until)
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentState:
+    """A document under its lock."""
+
+    document_id: UUID
     current_revision_id: UUID | None
     last_number: int
-    stated_from: date | None = None
-    deleted_at: datetime | None = None
-    erased_at: datetime | None = None
-    is_stored: bool = False  # exactly this revision is there already
+    stated_from: date | None
+    deleted_at: datetime | None
+    erased_at: datetime | None
+    is_stored: bool  # exactly this revision is there already
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the transaction sees of a revision before it commits. A document that is already superseded has no current chunks."""
+    """What the transaction sees of a revision before it commits; rows of an arm count where they are current as their chunk is.
+    A document that is already superseded has no current chunks."""
 
+    revision_id: UUID
     current_chunks: int
     lexical_rows: int
     vectors: int
@@ -98,6 +158,8 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class PendingPostings:
+    """Postings of one analyser's inverted file: those of recent transactions, and those that are merged."""
+
     analyser: str
     delta: int
     merged: int
@@ -131,45 +193,30 @@ async def ensure_source(connection: Connection, tenant_id: UUID, source: SourceS
         "base_url": source.base_url,
         "chunker": source.chunker,
     }
-    row = await (await connection.execute(statement("ingest", "ensure_source"), parameters)).fetchone()
-    assert row is not None
-    return StoredSource(*row)
+    (row,) = await rows_of(connection, StoredSource, statement("ingest", "ensure_source"), parameters)
+    return row
 
 
 async def stored_source(connection: Connection, source_id: UUID) -> StoredSource | None:
-    cursor = await connection.execute(statement("ingest", "stored_source"), {"source_id": source_id})
-    row = await cursor.fetchone()
-    return StoredSource(*row) if row else None
+    parameters = {"source_id": source_id}
+    found = await rows_of(connection, StoredSource, statement("ingest", "stored_source"), parameters)
+    return found[0] if found else None
 
 
 async def known_documents(
     connection: Connection, source_id: UUID, external_ids: Sequence[str]
 ) -> dict[str, KnownDocument]:
     parameters = {"source_id": source_id, "external_ids": list(external_ids)}
-    rows = await (await connection.execute(statement("ingest", "known_documents"), parameters)).fetchall()
-    return {row[0]: _known(row) for row in rows}
-
-
-def _known(row: Sequence[Any]) -> KnownDocument:
-    external_id, document_id, current, deleted_at, erased_at, labels, *access = row[:10]
-    return KnownDocument(
-        external_id,
-        document_id,
-        current,
-        deleted_at,
-        erased_at,
-        Access(tuple(labels), *access),
-        tuple(map(KnownRevision, *row[10:13])),
-        has_current=current is not None,
-        replaced=frozenset(row[13]),
-    )
+    rows = await rows_of(connection, KnownRow, statement("ingest", "known_documents"), parameters)
+    return {row.external_id: row.document() for row in rows}
 
 
 async def live_documents(connection: Connection, source_id: UUID) -> dict[str, LiveDocument]:
-    cursor = await connection.execute(statement("ingest", "live_documents"), {"source_id": source_id})
+    parameters = {"source_id": source_id}
+    rows = await rows_of(connection, LiveRow, statement("ingest", "live_documents"), parameters)
     return {
-        external_id: LiveDocument(external_id, raw_hash, Access(tuple(labels), *access))
-        for external_id, raw_hash, labels, *access in await cursor.fetchall()
+        row.external_id: LiveDocument(row.external_id, row.raw_hash, row.bytes_hash, row.access())
+        for row in rows
     }
 
 
@@ -197,27 +244,64 @@ async def known_vectors(
     return {bytes(row[0]): np.asarray(row[1], dtype=np.float32) for row in rows}
 
 
+@dataclass(frozen=True, slots=True)
+class ContextDraft:
+    """A context whose chunk is not written yet."""
+
+    document_id: UUID
+    key: bytes
+    context: str
+
+
+async def known_contexts(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, str]:
+    cursor = await connection.execute(statement("ingest", "known_contexts"), {"context_keys": list(keys)})
+    return {bytes(key): context for key, context in await cursor.fetchall()}
+
+
+async def keep_drafts(connection: Connection, drafts: Sequence[ContextDraft]) -> None:
+    """Drafts of an erased document are not kept. The locks make an erasure either see them or be seen."""
+    documents = {"document_ids": sorted({draft.document_id for draft in drafts})}
+    await connection.execute(statement("ingest", "share_documents"), documents)
+    rows = {
+        "draft_documents": [draft.document_id for draft in drafts],
+        "context_keys": [draft.key for draft in drafts],
+        "contexts": [draft.context for draft in drafts],
+    }
+    await connection.execute(statement("ingest", "keep_drafts"), rows)
+
+
+async def settle_drafts(connection: Connection, days: int) -> int:
+    """Removes drafts whose chunks are written, and those that nobody came back for in so many days. Returns how many."""
+    return (await connection.execute(statement("ingest", "settle_drafts"), {"days": days})).rowcount
+
+
 async def lock_documents(connection: Connection, document_ids: Sequence[UUID], *, declares: bool) -> None:
     """`declares`: the document says that it replaces another one, or belongs to the editions of an item."""
     parameters = {"document_ids": list(document_ids), "declares": declares}
     await connection.execute(statement("ingest", "lock_documents"), parameters)
 
 
-async def document_state(
-    connection: Connection, document_id: UUID, raw_hash: bytes, stated: Mapping[str, str]
-) -> DocumentState:
-    parameters = {"document_id": document_id, "raw_hash": raw_hash, "stated": _json(stated)}
-    row = await (await connection.execute(statement("ingest", "document_state"), parameters)).fetchone()
-    return DocumentState(*row) if row else DocumentState(None, 0)
+async def document_states(
+    connection: Connection, wanted: Sequence[tuple[UUID, bytes, Mapping[str, str]]]
+) -> dict[UUID, DocumentState]:
+    """Of those that exist, by document. `wanted`: the document, and of the revision that is to be written the raw hash and what
+    callers stated."""
+    parameters = {
+        "document_ids": [document_id for document_id, _, _ in wanted],
+        "raw_hashes": [raw_hash for _, raw_hash, _ in wanted],
+        "stated": [_json(stated) for _, _, stated in wanted],
+    }
+    states = await rows_of(connection, DocumentState, statement("ingest", "document_states"), parameters)
+    return {state.document_id: state for state in states}
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionToWrite:
-    """Everything that one transaction writes. `vectors`: one row per chunk, in order."""
+    """A whole revision. `vectors`: one row per chunk, in order."""
 
-    source_id: UUID
     document_id: UUID
     number: int
+    is_new: bool  # there is no document of that id yet
     document: ParsedDocument
     lang: str
     langs: tuple[str, ...]  # of each chunk, in order, as of `analysers`
@@ -225,7 +309,6 @@ class RevisionToWrite:
     raw_hash: bytes
     bytes_hash: bytes
     stated: Mapping[str, str]
-    supersedes_now: str | None  # what the caller of this run says that it replaces: an operator's word
     chunker: str
     chunks: tuple[Chunk, ...]
     hashes: tuple[bytes, ...]
@@ -239,57 +322,50 @@ class RevisionToWrite:
         return revision_key(self.document_id, self.number)
 
 
-async def write_revision(
-    connection: Connection, space_id: int, revision: RevisionToWrite
-) -> tuple[Written, Links]:
-    """Inserts a whole revision and moves the pointer: sent as one pipeline, visible at the commit or not at all.
+async def write_revisions(
+    connection: Connection,
+    space_id: int,
+    source_id: UUID,
+    revisions: Sequence[RevisionToWrite],
+    *,
+    stated: str | None,
+) -> tuple[dict[UUID, Written], Links]:
+    """Inserts whole revisions of different documents and moves their pointers: sent as one pipeline, visible at the commit or not
+    at all. `stated`: what the caller of this run says that they replace.
 
-    Returns the check counts and what became of supersession links."""
-    document, revision_id = revision.document, revision.revision_id
-    keys = {"document_id": revision.document_id, "revision_id": revision_id}
-    owner = {
-        **keys,
-        "source_id": revision.source_id,
-        "external_id": document.external_id,
-        "document_type": document.document_type,
-        "becomes_current": revision.becomes_current,
-        **access_columns(revision.access),
-    }
-    chunk_ids = [chunk_key(revision_id, c.ord) for c in revision.chunks]
+    Pointers and links come first, so that chunks are written as what they will be: current or not. Returns the check counts by
+    revision, and what became of supersession links."""
+    known = [r for r in revisions if not r.is_new]
+    chunk_ids = [chunk_key(r.revision_id, c.ord) for r in revisions for c in r.chunks]
+    vectors = np.concatenate([r.vectors for r in revisions])
     async with connection.pipeline():
-        await connection.execute(statement("ingest", "insert_document"), owner)
-        await connection.execute(
-            statement("ingest", "insert_revision"), {**keys, **_revision_columns(revision)}
+
+        async def send(name: str, of_space: int | None = None, **parameters: Any) -> AsyncCursor[Any]:
+            if of_space is None:
+                return await connection.execute(statement("ingest", name), parameters)
+            return await connection.execute(space_statement("ingest", name, of_space), parameters)
+
+        new = _json([_owner(r) for r in revisions if r.is_new])
+        await send("insert_documents", source_id=source_id, documents=new)
+        await send("insert_revisions", revisions=_json([_revision_row(r) for r in revisions]))
+        await send("insert_sections", sections=_json([row for r in revisions for row in _section_rows(r)]))
+        for revision in known:
+            await send("publish_revision", **_owner(revision))
+        linked = await send(
+            "link_written", document_ids=[r.document_id for r in revisions], stated_supersedes=stated
         )
-        await connection.execute(
-            statement("ingest", "insert_sections"), {**keys, "sections": _sections_json(document)}
-        )
-        await connection.execute(
-            statement("ingest", "insert_chunks"),
-            {**keys, "chunks": _chunks_json(revision)},
-        )
-        await connection.execute(
-            space_statement("ingest", "insert_vectors", space_id),
-            {
-                **keys,
-                "chunk_ids": chunk_ids,
-                "vectors": [_vector_text(v) for v in revision.vectors],
-            },
-        )
-        await connection.execute(
-            statement("ingest", "index_revision"), {**keys, "analysers": list(revision.analysers)}
-        )
-        await connection.execute(statement("ingest", "publish_revision"), owner)
-        await connection.execute(statement("ingest", "refresh_currency"), keys)
-        stated = {"stated_supersedes": revision.supersedes_now}
-        linked = await connection.execute(statement("ingest", "link_supersession"), {**keys, **stated})
-        counted = await connection.execute(
-            space_statement("ingest", "count_written", space_id), {**keys, "chunk_ids": chunk_ids}
-        )
-        row, links = await counted.fetchone(), await linked.fetchone()
+        for revision in known:
+            await send("refresh_currency", document_id=revision.document_id)
+        await send("insert_chunks", chunks=_json([row for r in revisions for row in _chunk_rows(r)]))
+        analysers = [analyser for r in revisions for analyser in r.analysers]
+        await send("index_chunks", chunk_ids=chunk_ids, analysers=analysers)
+        numbers = Reals(vectors.ravel())
+        await send("insert_vectors", space_id, chunk_ids=chunk_ids, vectors=numbers, width=vectors.shape[1])
+        counted = await send("count_written", space_id, chunk_ids=chunk_ids)
+        written = {row[0]: Written(*row) for row in await counted.fetchall()}
+        row = await linked.fetchone()
     assert row is not None
-    assert links is not None
-    return Written(*row), Links(*links)
+    return written, Links(*row)
 
 
 async def restate_supersession(connection: Connection, document_id: UUID, supersedes: str) -> Links:
@@ -300,63 +376,91 @@ async def restate_supersession(connection: Connection, document_id: UUID, supers
     return Links(*row)
 
 
-def _revision_columns(revision: RevisionToWrite) -> dict[str, Any]:
+def _owner(revision: RevisionToWrite) -> dict[str, Any]:
+    document = revision.document
+    return {
+        "document_id": revision.document_id,
+        "revision_id": revision.revision_id,
+        "external_id": document.external_id,
+        "document_type": document.document_type,
+        "becomes_current": revision.becomes_current,
+        **access_columns(revision.access),
+    }
+
+
+def _revision_row(revision: RevisionToWrite) -> dict[str, Any]:
     document = revision.document
     same = ("text", "title", "url", "publisher", "license", "jurisdiction", "published_at", "revised_at")
     kept = [part for part in revision.dropped if part.why != "blank"]
-    more = ("valid_from", "valid_to", "supersedes", "item", "edition", "media", "parser")
+    more = (
+        "valid_from",
+        "valid_to",
+        "supersedes",
+        "item",
+        "edition",
+        "media",
+        "parser",
+        "meta",
+        "page_starts",
+    )
     return {
         **{name: getattr(document, name) for name in (*same, *more)},
+        "document_id": revision.document_id,
+        "revision_id": revision.revision_id,
         "number": revision.number,
         "lang": revision.lang,
-        "raw_hash": revision.raw_hash,
-        "bytes_hash": revision.bytes_hash,
-        "stated": _json(revision.stated),
+        "raw_hash": _bytea(revision.raw_hash),
+        "bytes_hash": _bytea(revision.bytes_hash),
+        "stated": revision.stated,
         "chunker": revision.chunker,
-        "meta": _json(document.meta),
-        "page_starts": list(document.page_starts),
         "dropped": [edge for part in kept for edge in (part.start, part.end)],
         "dropped_why": [part.why for part in kept],
     }
+
+
+def _bytea(value: bytes) -> str:
+    return "\\x" + value.hex()
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _sections_json(document: ParsedDocument) -> str:
-    return msgspec.json.encode(document.sections).decode()
+def _section_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
+    names = ("ord", "parent", "level", "heading", "heading_path", "start", "end")
+    for section in revision.document.sections:
+        yield {"revision_id": revision.revision_id, **{name: getattr(section, name) for name in names}}
 
 
-def _chunks_json(revision: RevisionToWrite) -> str:
-    rows = [
-        {
-            "chunk_id": chunk_key(revision.revision_id, c.ord),
-            "ord": c.ord,
+def _chunk_rows(revision: RevisionToWrite) -> Iterator[dict[str, Any]]:
+    same = (
+        "ord",
+        "section",
+        "heading_path",
+        "kind",
+        "body",
+        "display",
+        "header",
+        "token_count",
+        "page",
+        "embedded",
+        "context",
+    )
+    for chunk, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True):
+        yield {
+            **{name: getattr(chunk, name) for name in same},
+            "chunk_id": chunk_key(revision.revision_id, chunk.ord),
+            "document_id": revision.document_id,
+            "revision_id": revision.revision_id,
             "lang": lang,
-            "section": c.section,
-            "heading_path": c.heading_path,
-            "kind": c.kind,
-            "body": c.body,
-            "display": c.display,
-            "header": c.header,
-            "token_count": c.token_count,
-            "spans": [edge for span in c.spans for edge in (span.start, span.end)],
-            "start": c.spans[0].start,
-            "end": c.spans[-1].end,
-            "page": c.page,
-            "content_hash": content_hash.hex(),
-            "embedded": c.embedded,
-            "window_start": c.window.start if c.window else None,
-            "window_end": c.window.end if c.window else None,
+            "spans": [edge for span in chunk.spans for edge in (span.start, span.end)],
+            "start": chunk.spans[0].start,
+            "end": chunk.spans[-1].end,
+            "content_hash": _bytea(content_hash),
+            "context_key": _bytea(chunk.context_key) if chunk.context_key else None,
+            "window_start": chunk.window.start if chunk.window else None,
+            "window_end": chunk.window.end if chunk.window else None,
         }
-        for c, lang, content_hash in zip(revision.chunks, revision.langs, revision.hashes, strict=True)
-    ]
-    return msgspec.json.encode(rows).decode()
-
-
-def _vector_text(vector: Vectors) -> str:
-    return msgspec.json.encode(vector.astype(np.float16).tolist()).decode()
 
 
 def access_columns(access: Access | None) -> dict[str, Any]:
@@ -380,8 +484,7 @@ async def delete_document(connection: Connection, source: str, external_id: str)
 
 
 async def pending_postings(connection: Connection) -> tuple[PendingPostings, ...]:
-    rows = await (await connection.execute(statement("ingest", "pending_postings"))).fetchall()
-    return tuple(PendingPostings(row[0], int(row[1]), int(row[2])) for row in rows)
+    return tuple(await rows_of(connection, PendingPostings, statement("ingest", "pending_postings"), {}))
 
 
 async def merge_postings(connection: Connection, analyser: str) -> int:

@@ -129,7 +129,7 @@ class ParsedDocument:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One piece of one section. `body` is the text of its spans, joined; `header` is the contextual header (source,
-    title, heading path), prefixed for embedding and the lexical vector and never shown as body."""
+    title, heading path), prefixed for embedding and the lexical vector and never shown as body; so is `context`."""
 
     ord: int
     section: int
@@ -138,7 +138,7 @@ class Chunk:
     body: str
     display: str  # what a reader sees: the body, with repeated table headers where a table was split
     header: str
-    token_count: int  # of header and body as embedded, by the embedder's own tokenizer
+    token_count: int  # of header, context and body as embedded, by the embedder's own tokenizer
     spans: tuple[Span, ...]
     page: int | None = None
     embedded: str | None = (
@@ -147,12 +147,14 @@ class Chunk:
     window: Span | None = (
         None  # where `display` stands, if a reader is given more: the parent, the neighbours
     )
+    context: str = ""  # a line that a model wrote about it: embedded and analysed below the header, never quoted or shown as text
+    context_key: bytes | None = None  # what the context was written for; None: none was asked for
 
     @property
     def embedded_text(self) -> str:
         """Exactly what is embedded, analysed for the lexical arm, and hashed."""
         body = self.display if self.embedded is None else self.embedded
-        return f"{self.header}\n\n{body}" if self.header else body
+        return "\n\n".join(part for part in (self.header, self.context, body) if part)
 
 
 DropReason = Literal["blank", "heading", "markup", "repeated", "ruler"]
@@ -215,7 +217,7 @@ class IngestReport:
     """`documents` and `chunks` count what this run wrote; `embedded` and `reused` where their vectors came from. `superseded`
     counts documents that another one replaces from this run on, `unsuperseded` those that count again. `renamed` ones count as
     new, and what they were called as deleted. `changes` lists the documents of a dry run, and renamed and pruned ones of a real
-    one."""
+    one. `contexts` counts those that a model was asked for, `contexts_reused` chunks that took one that was written before."""
 
     new: int
     changed: int
@@ -232,6 +234,8 @@ class IngestReport:
     warnings: tuple[str, ...] = ()
     unsuperseded: int = 0
     renamed: int = 0
+    contexts: int = 0
+    contexts_reused: int = 0
     dry_run: bool = False
     changes: tuple[Change, ...] = ()
 

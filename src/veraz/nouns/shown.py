@@ -49,6 +49,7 @@ class ShownChunk:
     spans: tuple[Span, ...]
     page: int | None
     is_current: bool
+    context: str = ""  # what a model wrote about it, embedded below the header: no text of the document
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,11 @@ async def erase(connection: Connection, source: str, external_id: str) -> tuple[
     return Erasure(external_id, source, row[0], row[1], traces, None, found.erased_at), str(row[2])
 
 
+async def erase_drafts(connection: Connection, document_id: UUID) -> int:
+    """As the maintenance role: what a model wrote about a document that is not there. Returns how many lines."""
+    return (await connection.execute(statement("ops", "erase_drafts"), {"document_id": document_id})).rowcount
+
+
 async def older_readers(connection: Connection, transaction: str, *, everywhere: bool) -> int:
     """Transactions that keep vacuum from what `transaction` removed, in this database or on the whole server."""
     row = await (

@@ -138,9 +138,9 @@ async def _chunks(connection: Connection, revision_id: UUID) -> tuple[ShownChunk
     rows = await _rows(connection, "revision_chunks", {"revision_id": revision_id})
     return tuple(
         ShownChunk(
-            key, ord_, section, tuple(path), kind, display, header, tokens, spans_of(spans), page, current
+            key, ord_, section, tuple(path), kind, display, header, tokens, spans_of(spans), page, *rest
         )
-        for key, ord_, section, path, kind, display, header, tokens, spans, page, current in rows
+        for key, ord_, section, path, kind, display, header, tokens, spans, page, *rest in rows
     )
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, SpaceSpec, Span, TextKind, Vectors
+from veraz.nouns.chat import ChatAnswer, ChatMessage
+from veraz.nouns.corpus import (
+    Chunk,
+    EmbeddingBatch,
+    ParsedDocument,
+    RawItem,
+    SpaceSpec,
+    Span,
+    TextKind,
+    Vectors,
+)
 from veraz.nouns.scan import Picture, SeenLine
 
 
@@ -79,6 +89,41 @@ class LanguageDetector(Protocol):
 
     def certain(self, text: str) -> str | None:
         """The same only where the words of a language leave no doubt: a guess would give names and codes a language."""
+        ...
+
+
+class ChatModel(Protocol):
+    """Answers a conversation. Several calls may be under way; the adapter bounds how many."""
+
+    @property
+    def version(self) -> str:
+        """Everything of the model and its settings that decides what it writes, but its limit on tokens."""
+        ...
+
+    async def complete(self, messages: Sequence[ChatMessage]) -> ChatAnswer:
+        """Raises RateLimited or ProviderError when the model cannot be had, RequestRefused when it does not take this
+        conversation, MalformedResponse when it answers what cannot be read."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ContextWriter(Protocol):
+    """Says of a chunk, in a line, what it is about and where in its document it stands: its context. The contextual header is not
+    written here: it is the chunker's, and stands above the context."""
+
+    @property
+    def version(self) -> str:
+        """Everything but the document that decides what is written; "" of a writer that writes nothing."""
+        ...
+
+    def keys(self, document: ParsedDocument, chunks: Sequence[Chunk]) -> list[bytes | None]:
+        """For each chunk 32 bytes that stand for all that is looked at: equal keys, the same context. None: it gets none."""
+        ...
+
+    async def write(self, document: ParsedDocument, chunk: Chunk) -> str:
+        """One line without line breaks, NUL, surrogates or other control characters, of any length; "" where there is nothing to
+        say. Raises ProviderError as ChatModel does."""
         ...
 
 

@@ -24,6 +24,12 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I)
+XML_ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})["']""")
+_UNSAFE = frozenset(
+    {"utf-7", "punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"}
+)
+"""Codecs of Python in which plain characters spell others, or that no document is written in."""
+_UNICODE = ("utf-16", "utf-32")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 # Control characters that no text file carries: what remains of a binary file read as Latin text.
@@ -126,16 +132,41 @@ def _without_mark(payload: bytes, html: bool) -> str:
     return "utf-8"
 
 
-def _declared(payload: bytes) -> str:
-    found = _META_CHARSET.search(payload[:4096])
-    if not found:
-        return ""
+def is_character_set(codec: codecs.CodecInfo) -> bool:
+    """Whether documents may be in it: not what turns bytes to bytes ("zlib"), nor what spells characters by others ("utf-7")."""
+    name = codec.name.replace("_", "-")
+    return name not in _UNSAFE and bool(getattr(codec, "_is_text_encoding", True))
+
+
+def declared(name: str, payload: bytes) -> str:
+    """The codec of the character set that a document says it is in; "" where that is none, or surely not this one: bytes that
+    can be read as UTF-8, without a NUL, are no UTF-16."""
     try:
-        name = codecs.lookup(found[1].decode("ascii")).name
-    except LookupError:
+        codec = codecs.lookup(name)
+    except (LookupError, ValueError):
         return ""
-    # The web reads a declared Latin-1 as Windows-1252; a declared UTF-8 has just been tried.
-    return {"iso8859-1": "cp1252", "utf-8": ""}.get(name, name)
+    if not is_character_set(codec):
+        return ""
+    found = codec.name.replace("_", "-")
+    if found.startswith(_UNICODE) and b"\x00" not in payload and _is_utf8(payload):
+        return ""
+    # The web reads a declared Latin-1 as Windows-1252.
+    return {"iso8859-1": "cp1252"}.get(found, codec.name)
+
+
+def _is_utf8(payload: bytes) -> bool:
+    try:
+        payload.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _declared(payload: bytes) -> str:
+    """What a page says in words that are ASCII, so that it is neither UTF-16 nor UTF-32; and UTF-8 has just been tried."""
+    found = XML_ENCODING.match(payload) or _META_CHARSET.search(payload[:4096])
+    name = declared(found[1].decode("ascii"), payload) if found else ""
+    return "" if name.startswith(("utf", "ascii")) else name
 
 
 def _single_byte(payload: bytes, bad: int) -> str:

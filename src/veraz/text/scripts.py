@@ -6,6 +6,13 @@ reads as a number or a mark is left as it is typed everywhere: the letters of 1s
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+Script = Literal["", "super", "sub"]
+"""How a piece of text stands on its line."""
+
 RAISED = dict(zip("0123456789+−-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ", strict=True))
 LOWERED = dict(zip("0123456789+−-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎", strict=True))
 _LETTERS = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
@@ -20,7 +27,7 @@ _LONGEST = 16
 
 def superscript(text: str) -> str:
     """`text` as it is to be written where it stood raised; its outer white space is not kept."""
-    text = " ".join(text.split())
+    text = " ".join(text.split()).replace("∘", "°")
     if text in ("TM", "SM"):
         return _SIGNS[text.lower()]
     if _ordinary(text) or text.lower() in _ORDINALS:
@@ -36,6 +43,20 @@ def subscript(text: str) -> str:
     if _ordinary(text) or text.isalpha():
         return text
     return _mapped(text, LOWERED) or _marked("_", text)
+
+
+_WRITE: Mapping[Script, Callable[[str], str]] = {"": str, "super": superscript, "sub": subscript}
+
+
+def joined(parts: Iterable[tuple[str, Script]]) -> str:
+    """The parts of a line as one text; neighbours of one script are one power or index. White space around them is kept."""
+    found: list[str] = []
+    for script, run in itertools.groupby((part for part in parts if part[0]), key=lambda part: part[1]):
+        text = "".join(words for words, _ in run)
+        inner = text.strip()
+        written = "\n".join(map(_WRITE[script], inner.split("\n")))
+        found.append(text.replace(inner, written, 1) if inner else text)
+    return "".join(found)
 
 
 def _ordinary(text: str) -> bool:

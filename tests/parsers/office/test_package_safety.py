@@ -138,3 +138,14 @@ def test_packages_of_other_programs_name_what_to_do() -> None:
     odt = zipped({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<a/>"})
     error = refusal(odt)
     assert (error.reason, error.fix) == ("an OpenDocument text, which is not read", "save it as .docx")
+
+
+@pytest.mark.parametrize("shift", [-5000, -2, 7, 1 << 31])
+def test_a_directory_that_names_wrong_places_is_a_damaged_package(shift: int) -> None:
+    payload = bytearray(docx(para("text")))
+    end = payload.rindex(b"PK\x05\x06")
+    stated = int.from_bytes(payload[end + 16 : end + 20], "little")
+    payload[end + 16 : end + 20] = ((stated - shift) % (1 << 32)).to_bytes(4, "little")
+    error = refusal(bytes(payload))
+    assert "cannot be read" in error.reason or "damaged" in error.reason
+    assert error.fix == "export or download it again"

@@ -30,7 +30,8 @@ def test_decimal_commas_do_not_cut_a_field() -> None:
 
 def test_the_name_and_a_first_line_may_state_the_delimiter() -> None:
     assert read("a\tb\n1,5\t2\n", "a.tsv") == "| a | b |\n|---|---|\n| 1,5 | 2 |"
-    assert read("sep=;\na;b\n1;2\n") == "| a | b |\n|---|---|\n| 1 | 2 |"
+    for end in ("\n", "\r\n", "\r"):
+        assert read(f"sep=;{end}a;b{end}1;2{end}") == "| a | b |\n|---|---|\n| 1 | 2 |"
 
 
 def test_quotes_line_breaks_and_bars_in_a_field() -> None:
@@ -78,3 +79,17 @@ def test_nothing_is_no_content(payload: bytes) -> None:
 def test_noise_is_refused() -> None:
     with pytest.raises(ItemError, match="not text"):
         parse(bytes(range(256)) * 8, "a.csv")
+
+
+def test_a_quote_that_is_never_closed_is_refused_where_it_opens() -> None:
+    for text in (
+        'drug,dose\nAlba,1 mg\n"Sorbex,5 mg\nCalm,7 mg\nDorm,9 mg\n',
+        'drug,dose\nAlba,1 mg\nSorbex,"5 mg\nCalm,7 mg\nDorm,9 mg',
+    ):
+        with pytest.raises(ItemError, match=r"line \d opens a quote that is never closed") as caught:
+            parse(text.encode(), "a.csv")
+        assert caught.value.fix
+    assert read('drug,note\nAlba,"5"" wide\nand long"\n') == (
+        '| drug | note |\n|---|---|\n| Alba | 5" wide and long |'
+    )
+    assert read('pipe,size\nAlba,5"\nCalm,7"\nDorm,9"\n').count("\n") == 4

@@ -111,7 +111,7 @@ def test_powers_and_indices_stay_apart() -> None:
         f"<w:p>{run('10')}{raised('-')}{raised('5')}{run(' CFU/mL, H')}{lowered('2')}{run('O, 5 m')}{raised('2')}"
         f"{run(', 1')}{raised('st')}{run(' dose, 2½, 12.5')}{raised('a')}</w:p>"
     )
-    assert doc.text == "10⁻⁵ CFU/mL, H₂O, 5 m², 1st dose, 2½, 12.5^a"
+    assert doc.text == "10⁻⁵ CFU/mL, H₂O, 5 m², 1st dose, 2½, 12.5ᵃ"
 
 
 def test_insertions_are_kept_and_deletions_dropped() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from datetime import date
 from email.message import EmailMessage
 
@@ -49,6 +50,21 @@ def test_html_in_a_container_with_its_images_is_read_once() -> None:
     doc = read(message)
     assert doc.text == "Dose\n\nHead\n\none two three four five six seven"
     assert headings(doc) == [(1, "Dose"), (2, "Head")]
+
+
+def test_an_alternative_in_pieces_is_read_whole_and_what_is_attached_between_them_is_named() -> None:
+    """As programs write a mail in which a file was dropped into the text."""
+    message = mail("see below")
+    message.add_alternative("<p>Before the file, in several words</p>", subtype="html")
+    rich = message.get_payload()[1]  # type: ignore[index]
+    assert isinstance(rich, EmailMessage)
+    rich.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="dose.pdf")
+    rich.add_attachment("<p>after it</p>", subtype="html", disposition="inline")
+    rich.add_attachment("<p>not of it</p>", subtype="html", filename="page.html")
+    rich.add_attachment(b"png", "image", "png", disposition="inline", filename="logo.png")
+    doc = read(message)
+    assert doc.text == "Dose\n\nBefore the file, in several words\n\nafter it"
+    assert doc.warnings == ("2 attachments left out: dose.pdf, page.html",)
 
 
 def test_attachments_are_named() -> None:
@@ -115,3 +131,33 @@ def test_mails_in_mails_end() -> None:
     doc = read(message)
     assert "inmost" not in doc.text
     assert "mails nested more than 20 deep left out" in doc.warnings
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-16", "utf-16-le", "utf-32", "utf-7", "unicode_escape", "hex", "nonsense"]
+)
+def test_a_charset_that_a_part_is_surely_not_in_is_not_believed(charset: str) -> None:
+    doc = read(f"From: a\nContent-Type: text/plain; charset={charset}\n\nTake 5 mg \\u0041 daily!\n".encode())
+    assert doc.text == "Take 5 mg \\u0041 daily!"
+    assert doc.warnings == (f"a text part is not {charset}, as it says: read as utf-8",)
+
+
+def test_a_part_in_utf_16_is_read() -> None:
+    body = "Dosis: 5 mg täglich".encode("utf-16-le").hex("=").upper()
+    head = b"From: a\nContent-Type: text/plain; charset=utf-16-le\nContent-Transfer-Encoding: quoted-printable\n\n"
+    assert read(head + b"=" + body.encode()).text == "Dosis: 5 mg täglich"
+
+
+@pytest.mark.parametrize("field", ["From: " + "a@b.org, " * 40_000, "Subject: " + "=?utf-8?q?a?= " * 20_000])
+def test_endless_header_fields_are_read_as_far_as_they_are_of_use(field: str) -> None:
+    began = time.process_time()
+    doc = read(f"{field}\n\nTake 5 mg.".encode())
+    assert time.process_time() - began < 10
+    assert "Take 5 mg." in doc.text
+    name = field.partition(":")[0]
+    assert f"the field {name} is read as far as its first 20,000 characters" in doc.warnings
+
+
+def test_a_field_that_cannot_be_parsed_counts_as_it_stands() -> None:
+    doc = read(b"From: " + b"(" * 5_000 + b"\nSubject: Dose\n\nTake 5 mg.")
+    assert doc.text == "Dose\n\nTake 5 mg."

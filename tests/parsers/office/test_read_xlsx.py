@@ -138,6 +138,29 @@ def test_a_cell_far_away_costs_nothing() -> None:
     assert doc.warnings == ("1 cell beyond column 1,000 left out",)
 
 
+def test_what_is_left_out_is_counted_in_plain_words() -> None:
+    far = "".join(f'<c r="{column}1"><v>2</v></c>' for column in ("XFC", "XFD"))
+    asked = '<c r="A1"><f>A9</f></c><c r="B1"><f>B9</f></c><c r="C1"><v>1</v></c>'
+    doc = parse(xlsx({"S": f'<sheetData><row r="1">{asked}{far}</row></sheetData>'}), "a.xlsx")
+    assert doc.warnings == (
+        "2 formulas without a computed value left out",
+        "2 cells beyond column 1,000 left out",
+    )
+
+
+def test_a_font_that_is_stated_not_to_be_bold_is_not() -> None:
+    fonts = '<fonts><font/><font><b val="0"/></font><font><b/></font></fonts>'
+    styles = f'{fonts}<cellXfs><xf/><xf fontId="1"/><xf fontId="2"/></cellXfs>'
+    cells = [
+        f'<row r="{row}"><c r="A{row}" t="str" s="{style}"><v>x</v></c><c r="B{row}" t="str" s="{style}"><v>x</v></c></row>'
+        for row, style in ((1, 1), (2, 0), (3, 0))
+    ]
+    for style, header in ((1, False), (2, True)):
+        sheet = "".join(cells).replace('s="1"', f's="{style}"')
+        text = parse(xlsx({"S": f"<sheetData>{sheet}</sheetData>"}, formats=styles), "a.xlsx").text
+        assert ("|---|---|" in text) == header
+
+
 def test_an_empty_workbook_is_no_content() -> None:
     with pytest.raises(ItemError, match="no content"):
         parse(xlsx({"S": data()}), "a.xlsx")

@@ -83,8 +83,34 @@ def test_a_part_without_a_name_never_falls_under_its_sibling() -> None:
         for s in doc.sections[1:]
     ]
     assert found == [
-        (("16 SUPPLY",), "general"), (("16 SUPPLY", "16.1 Store"), "cold"), (("16 SUPPLY", "16 SUPPLY"), "general"),
+        (("16 SUPPLY",), "general"), (("16 SUPPLY", "16.1 Store"), "cold"), (("16 SUPPLY",), "general"),
     ]  # fmt: skip
+
+
+def test_what_follows_a_part_without_a_name_stands_where_it_stood_before() -> None:
+    bare = section("42229-5", "", "<paragraph>general</paragraph>")
+    named = section("42229-5", "Store", "<paragraph>cold</paragraph>")
+    doc = parse(label(section("42229-5", "A", "", section("42229-5", "B", "", named, bare, named), named)))
+    assert [s.heading_path for s in doc.sections[1:]] == [
+        ("A",), ("A", "B"), ("A", "B", "Store"), ("A", "B"), ("A", "B", "Store"), ("A", "Store"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "wanted"),
+    [
+        (
+            "These highlights do not include all the information needed to use ZENTRA safely and effectively. "
+            "See full prescribing information for ZENTRA.<br/>ZENTRA (zentrapril) tablets<br/>Initial U.S. Approval: 1996",
+            "ZENTRA (zentrapril) tablets",
+        ),
+        ("ZENTRA tablets Initial US Approval 1996", "ZENTRA tablets"),
+        ("These highlights do not include all the information needed.", ""),
+    ],
+)
+def test_the_notice_of_every_label_is_no_title(title: str, wanted: str) -> None:
+    doc = parse(label(section("34067-9", "1 USE", "<paragraph>x</paragraph>"), title=title))
+    assert doc.title == (wanted or "These highlights do not include all the information needed.")
 
 
 def test_lists_notes_scripts_and_pictures() -> None:

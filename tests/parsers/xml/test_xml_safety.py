@@ -136,3 +136,17 @@ def test_xhtml_is_read_as_a_page() -> None:
         '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml" lang="en"><body><h1>T</h1><p>x</p></body></html>'
     )
     assert (doc.title, doc.text, doc.lang, doc.media) == ("T", "T\n\nx", "en", "html")
+
+
+def test_blank_space_is_read_in_no_time() -> None:
+    began = time.process_time()
+    doc = parse("<a><b>one</b>" + " " * 400_000 + "<b>two</b></a>")
+    assert time.process_time() - began < 2
+    assert doc.text.split() == ["one", "two"]
+
+
+def test_a_declaration_further_down_is_text() -> None:
+    assert (
+        'begins with <?xml version="1.0"?>'
+        in parse('<a><![CDATA[It begins with <?xml version="1.0"?>.]]></a>').text
+    )

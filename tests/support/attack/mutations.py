@@ -77,7 +77,7 @@ def of_tables() -> Iterator[Mutation]:
             ("writes", "policies"),
             name,
         )
-        if shows in (Shows.DOCUMENT, Shows.TRACE):
+        if shows in (Shows.DOCUMENT, Shows.TRACE, Shows.WRITERS):
             yield Mutation(
                 f"{name}: labels not checked", _on(name, "drop policy readable on {}"), ("rows",), name
             )

@@ -8,12 +8,42 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
+
 from tests.support.attack.siege import Siege
 from tests.support.attack.world import WORD
 from tests.support.hashing import hashed
+from veraz.db.arrays import Reals
 
 NEEDS_ONE_DOCUMENT = ("document_id", "revision_id", "external_id")
 """Parameters that name a single document: a statement with one of them is tried on each."""
+
+REVISION = {
+    **dict.fromkeys(("text", "title", "media", "parser", "chunker"), "taken"),
+    **dict.fromkeys(("raw_hash", "bytes_hash"), "\\x" + "00" * 32),
+    "number": 77,
+    "lang": "en",
+    "stated": {},
+    "meta": {},
+    "page_starts": [],
+    "dropped": [],
+    "dropped_why": [],
+}
+SECTION = {"ord": 77, "level": 1, "heading": "h", "heading_path": [], "start": 0, "end": 1}
+CHUNK = {
+    **dict.fromkeys(("body", "display"), "b"),
+    "ord": 77,
+    "section": 0,
+    "heading_path": [],
+    "kind": "paragraph",
+    "header": "",
+    "token_count": 1,
+    "spans": [0, 1],
+    "start": 0,
+    "end": 1,
+    "content_hash": "\\x" + "00" * 32,
+    "lang": "en",
+}
 
 
 def aimed(siege: Siege) -> Iterator[Mapping[str, Any]]:
@@ -39,33 +69,58 @@ def _of(document: Mapping[str, Any], revision: UUID) -> Mapping[str, Any]:
         "readable_until": None,
         "document_type": "taken",
         "becomes_current": True,
+        **_rows(document, revision),
     }
+
+
+def _rows(document: Mapping[str, Any], revision: UUID) -> Mapping[str, str]:
+    """What a revision is written from, each with the keys of the document that is attacked."""
+    keys = {"document_id": str(document["document_id"]), "revision_id": str(revision)}
+    new = {**keys, "document_id": str(uuid4()), "external_id": "taken-by-json"}
+    rows = {
+        "documents": new,
+        "revisions": {**keys, "revision_id": str(uuid4()), **REVISION},
+        "sections": {**keys, **SECTION},
+        "chunks": {**keys, "chunk_id": str(uuid4()), **CHUNK},
+    }
+    return {name: json.dumps([row]) for name, row in rows.items()}
 
 
 def _shared(siege: Siege) -> Mapping[str, Any]:
     documents = siege.documents
+    chunks = [chunk for document in documents for chunk in document["chunks"]]
     return {
         "every_document": documents,
         "now": datetime.now(UTC),
         "document_ids": [d["document_id"] for d in documents],
         "external_ids": [d["external_id"] for d in documents],
+        "least": 1,
+        "top": 1000,
         "raw_hashes": [row[0] for row in siege.truth("select raw_hash from veraz.revision")],
         "revision_ids": [r for d in documents for r in d["revisions"]],
-        "analysers": ["en"] * 8,
-        "page_starts": [0],
-        "dropped": [],
-        "dropped_why": [],
-        "chunk_ids": [c for d in documents for c in d["chunks"]],
+        "chunk_ids": chunks,
+        "analysers": ["en"] * len(chunks),
+        "vectors": Reals(np.ones(384 * len(chunks))),
+        "width": 384,
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
-        "raw_hash": b"\0" * 32,
-        "bytes_hash": b"\0" * 32,
-        "stated": "{}",
+        "stated": ["{}"] * len(documents),
+        **_of_contexts(siege),
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
         **_of_an_administrator(siege),
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+    }
+
+
+def _of_contexts(siege: Siege) -> Mapping[str, Any]:
+    drafts = siege.truth("select document_id, context_key from veraz.context_draft")
+    return {
+        "draft_documents": [row[0] for row in drafts],
+        "context_keys": [row[1] for row in drafts],
+        "contexts": ["taken"] * len(drafts),
+        "days": 0,
     }
 
 
@@ -113,57 +168,13 @@ def _of_a_search() -> Mapping[str, Any]:
 
 
 def _of_a_revision() -> Mapping[str, Any]:
-    texts = ("title", "text", "media", "parser", "chunker")
-    absent = (
-        "url",
-        "publisher",
-        "license",
-        "jurisdiction",
-        "published_at",
-        "revised_at",
-        "valid_from",
-        "valid_to",
-    )
-    section = {
-        "ord": 77,
-        "parent": None,
-        "level": 1,
-        "heading": "h",
-        "heading_path": [],
-        "start": 0,
-        "end": 1,
-    }
-    chunk = {
-        "chunk_id": str(uuid4()),
-        "ord": 77,
-        "section": 0,
-        "heading_path": [],
-        "kind": "paragraph",
-        "body": "b",
-        "least": 1,
-        "top": 1000,
-        "page": None,
-    }
-    more = {
-        "display": "b",
-        "header": "",
-        "token_count": 1,
-        "spans": [0, 1],
-        "start": 0,
-        "end": 1,
-        "content_hash": "00" * 32,
-    }
     return {
-        **dict.fromkeys(texts, "taken"),
-        **dict.fromkeys((*absent, "supersedes", "stated_supersedes", "item", "edition", "base_url")),
+        **dict.fromkeys(("supersedes", "stated_supersedes", "base_url", "license", "jurisdiction")),
         "number": 77,
         "lang": "en",
         "meta": "{}",
         "name": "taken",
         "declares": True,
-        "sections": json.dumps([section]),
-        "chunks": json.dumps([{**chunk, **more}]),
-        "vectors": [json.dumps([1.0] * 384)],
     }
 
 

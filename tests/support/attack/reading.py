@@ -46,6 +46,8 @@ def _visible(siege: Siege, attacker: Attacker, shows: Shows, row: Row) -> bool:
         )
     if shows is Shows.TRACE:
         return mine and siege.may_read_trace(attacker, row.values)
+    if shows is Shows.WRITERS:
+        return mine and attacker.writes
     return mine and shows is Shows.TENANT
 
 

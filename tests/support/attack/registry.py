@@ -14,6 +14,7 @@ class Shows(Enum):
 
     DOCUMENT = "those of documents that the reader may read"
     TRACE = "those made with roles that the reader holds"
+    WRITERS = "those of the tenant to who writes in it, and none to readers"
     TENANT = "those of the tenant: no text of documents, or read by the arms that join document"
     NOTHING = "none: the runtime login has no right to it"
     EVERYTHING = "all: it holds nothing of any tenant"
@@ -23,6 +24,7 @@ TABLES: dict[str, Shows] = {
     "api_key": Shows.NOTHING,
     "chunk": Shows.DOCUMENT,
     "chunk_lexical": Shows.TENANT,
+    "context_draft": Shows.WRITERS,
     "document": Shows.DOCUMENT,
     "embedding_1": Shows.TENANT,
     "embedding_space": Shows.EVERYTHING,
@@ -118,12 +120,16 @@ STATEMENTS: dict[str, Entry] = {
     "ingest/count_written": WRITE,
     "ingest/delete_document": WRITE,
     "ingest/delete_documents": WRITE,
-    "ingest/document_state": WRITE,
+    "ingest/document_states": WRITE,
     "ingest/ensure_source": WRITE,
-    "ingest/index_revision": WRITE,
+    "ingest/index_chunks": WRITE,
     "ingest/insert_chunks": WRITE,
-    "ingest/insert_document": WRITE,
-    "ingest/insert_revision": WRITE,
+    "ingest/insert_documents": WRITE,
+    "ingest/insert_revisions": WRITE,
+    "ingest/keep_drafts": WRITE,
+    "ingest/known_contexts": WRITE,
+    "ingest/settle_drafts": WRITE,
+    "ingest/share_documents": WRITE,
     "ingest/insert_sections": WRITE,
     "ingest/insert_vectors": WRITE,
     "ingest/known_documents": WRITE,
@@ -131,6 +137,7 @@ STATEMENTS: dict[str, Entry] = {
     "ingest/live_documents": WRITE,
     "ingest/stored_source": WRITE,
     "ingest/link_supersession": WRITE,
+    "ingest/link_written": WRITE,
     "ingest/lock_documents": WRITE,
     "ingest/merge_postings": WRITE,
     "ingest/pending_postings": STATISTICS,
@@ -143,6 +150,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/document_revisions": CONTENT,
     "ops/document_standing": WRITE,
     "ops/erase_document": WRITE,
+    "ops/erase_drafts": WRITE,
     "ops/erase_traces": WRITE,
     "ops/expired_documents": WRITE,
     "ops/find_document": CONTENT,
@@ -238,12 +246,17 @@ FUNCTIONS: dict[str, Entry] = {
     ),
     "grid_length": Entry(Kind.PURE, "select veraz.grid_length(83)"),
     "identifiers": Entry(Kind.PURE, "select veraz.identifiers('E-4021')"),
-    "index_revision": Entry(Kind.WRITE, "select veraz.index_revision(%(revision_id)s, '{en}'::text[])"),
+    "impact": Entry(Kind.PURE, "select veraz.impact(2, 10, 100)"),
+    "index_chunks": Entry(
+        Kind.WRITE,
+        "select veraz.index_chunks(%(chunk_ids)s, array(select 'en' from unnest(%(chunk_ids)s::uuid[])))",
+    ),
     "is_later": Entry(Kind.PURE, "select veraz.is_later('2024-01-01', null, '2023-01-01', null)"),
     "is_writing": Entry(Kind.IDENTITY, "select veraz.is_writing()"),
     "last_successor": Entry(Kind.CONTENT, "select * from veraz.last_successor(%(document_id)s)"),
     "lexical_lock": Entry(Kind.IDENTITY, "select veraz.lexical_lock('epoch', 'en')"),
     "link_supersession": Entry(Kind.WRITE, "select veraz.link_supersession(%(document_id)s)"),
+    "link_written": Entry(Kind.WRITE, "select veraz.link_written(%(document_ids)s::uuid[], null)"),
     "lock_supersession": Entry(Kind.WRITE, "select veraz.lock_supersession(true)"),
     "may_read": Entry(Kind.IDENTITY, "select veraz.may_read('{hr}', 'any', null, null, null)"),
     "merge_blocks": Entry(
@@ -261,6 +274,9 @@ FUNCTIONS: dict[str, Entry] = {
     "refuse_cycle": Entry(Kind.WRITE, "select veraz.refuse_cycle(%(document_id)s)"),
     "saturation": Entry(Kind.PURE, "select veraz.saturation(2, 10, 100)"),
     "searchable": Entry(Kind.PURE, "select veraz.searchable(%(question)s)"),
+    "shown_revision": Entry(
+        Kind.CONTENT, "select document_id, veraz.shown_revision(d) from veraz.document d"
+    ),
     "start_epoch": Entry(Kind.WRITE, "select veraz.start_epoch('en', 80)"),
     "term": Entry(Kind.PURE, "select veraz.term(%(question)s)"),
     "token_length": Entry(Kind.PURE, "select veraz.token_length(veraz.analyse('en', %(question)s))"),

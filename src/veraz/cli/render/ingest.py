@@ -78,6 +78,12 @@ def show_report(out: Console, report: IngestReport, source: str) -> None:
                 else "",
             ),
             ("vectors", f"{report.embedded:,} embedded, {report.reused:,} reused" if report.chunks else ""),
+            (
+                "contexts",
+                f"{report.contexts:,} written, {report.contexts_reused:,} reused"
+                if report.contexts or report.contexts_reused
+                else "",
+            ),
             ("dry run", "nothing was written" if report.dry_run else ""),
             ("took", f"{duration(report.seconds)}{rate}"),
         ],

@@ -150,6 +150,8 @@ def _show_chunk(out: Console, chunk: ShownChunk) -> None:
     show_parts(out, head, 4, label=text(f"#{chunk.ord}", "bold"))
     standing = "" if chunk.is_current else " (not searched: superseded or not current)"
     show_indented(out, text(f"{chunk.chunk_id}{standing}", "dim"), 4)
+    if chunk.context:
+        show_indented(out, text(f"found by, as a model wrote: {one_line(chunk.context)}", "dim italic"), 4)
     # The line breaks of a paragraph are those of the file; anything else is shown line by line.
     show_indented(out, text(one_line(chunk.display) if chunk.kind == "paragraph" else chunk.display), 4)
     out.print()

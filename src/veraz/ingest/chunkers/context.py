@@ -40,7 +40,7 @@ class ChunkContext:
 class Chunker(Protocol):
     @property
     def version(self) -> str:
-        """Everything of the chunker itself that decides its output: "fixed/1 size=200 overlap=40". Limit, header and
+        """Everything of the chunker itself that decides its output: "fixed/2 size=200 overlap=40". Limit, header and
         embedding space are the context's."""
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -20,6 +21,14 @@ AT_WORD = 0.9
 INSIDE_WORD = 1.2
 AFTER_LABEL = 0.6
 
+_SIGNS = "<>≤≥±~≈=+−"
+_COMPARISONS = "<>≤≥±~≈"
+_UNIT_SIGNS = "%‰‱°º′″℃℉"
+_VIRAMA = 9  # the combining class of marks that join two consonants
+_TRAILING_VOWELS = (
+    "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"  # of Thai and Lao, which are letters to Unicode
+)
+_LEADING_VOWELS = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 _DIGIT_JOIN = re.compile(r"[\d.,:/\-–·٫'’]")
 
 
@@ -333,38 +342,79 @@ def _cut_anywhere(text: str, unit: Unit, room: int) -> list[Unit]:
 
 
 def cut_point(text: str, start: int, target: int, end: int) -> tuple[int, float]:
-    """The last white space before `target`, else the nearest place up to it that parts no number, else the
-    next one a little after it, else `target`."""
+    """The last white space before `target`, else the nearest place up to it that parts no quantity, else the
+    next one a little after it, else the same for what parts no number, else `target`."""
     for at in range(target, start, -1):
         if text[at - 1].isspace() and not _parts_number(text, at):
             return at, AT_WORD
-    for at in range(target, start, -1):
-        if at < end and not joins(text[at - 1], text[at]):
-            return at, INSIDE_WORD
-    # Targets are a quarter of the room away, so that a number a little longer than that still fits.
-    for at in range(target + 1, min(start + 3 * (target - start), end - 1) + 1):
-        if not joins(text[at - 1], text[at]):
-            return at, INSIDE_WORD
+    for tied in (joins, spell_one):
+        for at in range(target, start, -1):
+            if at < end and not tied(text[at - 1], text[at]):
+                return at, INSIDE_WORD
+        # Targets are a quarter of the room away, so that a number a little longer than that still fits.
+        for at in range(target + 1, min(start + 3 * (target - start), end - 1) + 1):
+            if not tied(text[at - 1], text[at]):
+                return at, INSIDE_WORD
     return target, INSIDE_WORD
 
 
 def _parts_number(text: str, at: int) -> bool:
-    """White space inside "1 000 mg" or between a number and its unit."""
+    """White space inside "1 000 mg", between a number and its unit, or between a number and the sign before it: "± 0.2"."""
     before = text[:at].rstrip()[-1:] if at < 4 else text[at - 3 : at].rstrip()[-1:]
-    return before.isdigit() and text[at : at + 1].isalnum()
+    return parts_quantity(before, text[at : at + 1])
+
+
+def parts_quantity(before: str, after: str) -> bool:
+    """Whether white space between the two characters (or none: "") stands inside a quantity."""
+    if not before or not after:
+        return False
+    if _is_number(before):
+        return after.isalnum() or after in _UNIT_SIGNS
+    return before in _COMPARISONS and _is_number(after)
 
 
 def joins(left: str, right: str) -> bool:
-    """Whether a cut between the two characters could change a number, a character or a sign."""
+    """Whether a cut between the two characters could change a number, a quantity, a word, a character or a sign."""
+    if spell_one(left, right):
+        return True
+    if _is_number(left):
+        return right.isalpha() or right in _UNIT_SIGNS
+    return _is_spaced(left) and _is_spaced(right)
+
+
+def spell_one(left: str, right: str) -> bool:
+    """The same but for words, and for a number and the unit behind it."""
     if _DIGIT_JOIN.match(left) and _DIGIT_JOIN.match(right):
         return True
-    return _attaches(right) or left == "\u200d" or (left == "\r" and right == "\n")
+    if _is_number(right) and (left in _SIGNS or _is_number(left)):
+        return True
+    return _attaches(left, right) or (left == "\r" and right == "\n")
 
 
-def _attaches(char: str) -> bool:
-    """Combining marks, variation selectors, joiners and skin tones belong to the character before them."""
-    code = ord(char)
-    return 0x300 <= code <= 0x36F or code in (0x200D, 0xFE0F) or 0x1F3FB <= code <= 0x1F3FF
+def _is_spaced(char: str) -> bool:
+    """Letters of the scripts that stand before Hebrew in Unicode and all part words by spaces, as in 用量为5mg."""
+    return char < "\u0590" and char.isalpha()
+
+
+def _is_number(char: str) -> bool:
+    """Digits, also raised ones, and fractions: 10⁵ without its last sign is another number."""
+    return unicodedata.category(char) in ("Nd", "No")
+
+
+def _attaches(left: str, right: str) -> bool:
+    """Marks, joiners, skin tones and vowels that are written around a consonant belong to it; two letters that spell a flag, and
+    consonants that are written as one, belong together."""
+    code, before = ord(right), ord(left)
+    return (
+        unicodedata.category(right)[0] == "M"
+        or code == 0x200D
+        or before == 0x200D
+        or 0x1F3FB <= code <= 0x1F3FF
+        or (0x1F1E6 <= code <= 0x1F1FF and 0x1F1E6 <= before <= 0x1F1FF)
+        or unicodedata.combining(left) == _VIRAMA
+        or right in _TRAILING_VOWELS
+        or left in _LEADING_VOWELS
+    )
 
 
 # Packing

@@ -1,7 +1,8 @@
 """Windows of a fixed number of tokens over the text, which overlap: the simplest chunker, kept for comparison.
 
 Headings and rulers are part of the text, and sections are not respected; a chunk has the heading path of its start. Windows
-begin and end between words (in text without spaces between characters), never inside a number that fits one.
+begin and end between words (in text without spaces between characters), never inside a number that fits one, nor between a
+number and its unit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from veraz.errors import UsageError
 from veraz.ingest.chunkers.context import ChunkContext, at_least
-from veraz.ingest.chunkers.cut import cut_point, joins
+from veraz.ingest.chunkers.cut import cut_point, joins, parts_quantity
 from veraz.ingest.chunkers.structure import counted, headers, in_order, nothing_fits, page_of
 from veraz.nouns.corpus import BlockKind, Chunk, ParsedDocument, Span
 from veraz.text.lines import trim
@@ -43,7 +44,7 @@ class Fixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def version(self) -> str:
-        return f"{NAME}/1 size={self.size} overlap={self.overlap}"
+        return f"{NAME}/2 size={self.size} overlap={self.overlap}"
 
     @property
     def pooled(self) -> bool:
@@ -59,7 +60,7 @@ class Fixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if all(chunk.token_count <= context.limit for chunk in chunks):
                 return in_order(chunks)
             slack = max(4, 2 * slack)
-        return in_order(frame.halved(chunks))
+        return in_order(_outermost(frame.halved(chunks)))
 
     def _grain(self, frame: _Frame) -> int:
         """The most tokens of a word; longer ones are cut, so that windows can overlap inside them."""
@@ -175,6 +176,15 @@ def _pieces(text: str, word: Span, count: int) -> Iterator[Span]:
         yield Span(start, word.end)
 
 
+def _outermost(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Without those whose span lies in that of another one: windows that overlap have halves in common."""
+    kept: list[Chunk] = []
+    for chunk in sorted(chunks, key=lambda chunk: (chunk.spans[0].start, -chunk.spans[0].end)):
+        if not kept or chunk.spans[0].end > kept[-1].spans[0].end:
+            kept.append(chunk)
+    return kept
+
+
 def _halves(text: str, span: Span) -> list[Span]:
     middle, _ = cut_point(text, span.start, (span.start + span.end) // 2, span.end)
     halves = [Span(*trim(text, span.start, middle)), Span(*trim(text, middle, span.end))]
@@ -209,7 +219,6 @@ def _untied(text: str, words: Sequence[_Word], after: int, at: int) -> int:
 
 
 def _tied(text: str, left: _Word, right: _Word) -> bool:
-    """Parts of one number: "1 000", or a number that had to be cut."""
-    if left.end == right.start:
-        return joins(text[left.end - 1], text[right.start])
-    return text[left.end - 1].isdigit() and text[right.start].isdigit()
+    """Parts of one quantity: "1 000", "5 mg", or a number that had to be cut."""
+    between = joins if left.end == right.start else parts_quantity
+    return between(text[left.end - 1], text[right.start])

@@ -146,19 +146,29 @@ class Packer:
         done: list[tuple[Run, Chunk]] = []
         slack = 0
         while todo:
-            if slack > 4 * self.limit:
-                raise nothing_fits(self.limit)
             counted = self._counted(
                 [packed for run in self._fine(todo, slack) for packed in self._pack(run, slack)]
             )
+            if self.fixed >= self.limit:
+                raise nothing_fits(self.limit)
             todo = []
             for run, chunk in counted:
                 if chunk.token_count <= self._most(run) or (len(run.units) == 1 and run.units[0].atomic):
                     done.append((run, chunk))
-                else:
+                elif slack < self.limit:
                     todo.append(run)
+                else:
+                    todo += self._apart(run)
             slack = max(slack * 2, 4)
         return done
+
+    def _apart(self, run: Run) -> list[Run]:
+        """Each unit by itself, or the parts of a single one: what stands between units, such as a wide gap or a ruler, is in no
+        unit's count, so that no room is small enough to keep it out of a chunk."""
+        units: Sequence[Unit] = run.units
+        if len(units) == 1:
+            units = cut_unit(self.text, units[0], max(1, units[0].cost // 2), self.lang)
+        return [Run((unit,)) for unit in units]
 
     def _most(self, run: Run) -> int:
         """The most tokens of a chunk that begins as the run does."""

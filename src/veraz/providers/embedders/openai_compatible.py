@@ -13,12 +13,12 @@ import httpx
 import msgspec
 import numpy as np
 
-from veraz.errors import ConfigError, MalformedResponse, ProviderError, RateLimited
+from veraz.errors import ConfigError, MalformedResponse
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+from veraz.providers.calls import Calls, Endpoint
 from veraz.providers.embedders.checks import first_degenerate, refuse_blanks
-from veraz.providers.embedders.retry import RETRIED, Backoff, parse_retry_after
 
-_SHOWN = 300  # characters of a provider's message that an error repeats
+_MOST_BYTES = 512 << 20
 
 
 class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -125,16 +125,27 @@ class OpenAICompatible:
         if not texts:
             return vectors
         size = self._options.batch_size
-        batches = [slice(start, start + size) for start in range(0, len(texts), size)]
+        batches = [slice(start, min(start + size, len(texts))) for start in range(0, len(texts), size)]
         async with self._client() as client:
-            call = _Call(client, self._options)
+            calls = Calls(client, _endpoint(self._options))
             try:
                 async with asyncio.TaskGroup() as group:
                     for batch in batches:
-                        group.create_task(_fill(call, texts, vectors, batch))
+                        group.create_task(self._fill(calls, texts, vectors, batch))
             except ExceptionGroup as failures:
                 raise failures.exceptions[0] from None
         return vectors
+
+    async def _fill(self, calls: Calls, texts: list[str], vectors: Vectors, batch: slice) -> None:
+        content = await calls.post(self._body(texts[batch]))
+        count = batch.stop - batch.start
+        vectors[batch] = read_answer(content, self._options, count=count, start=batch.start)
+
+    def _body(self, texts: list[str]) -> dict[str, object]:
+        body: dict[str, object] = {"model": self._options.model, "input": texts, "encoding_format": "float"}
+        if self._options.shorten:
+            body["dimensions"] = self._options.dimensions
+        return body
 
     def _client(self) -> httpx.AsyncClient:
         """A client per call: it belongs to the event loop that made it, and a caller may use several
@@ -146,97 +157,6 @@ class OpenAICompatible:
             timeout=self._options.timeout,
             verify=self._tls if self._tls is not None else True,
         )
-
-
-async def _fill(call: _Call, texts: list[str], vectors: Vectors, batch: slice) -> None:
-    vectors[batch] = await call.embed(texts[batch], start=batch.start)
-
-
-class _Call:
-    """The requests of one `embed`, which share the limit on concurrency and the pause that a server asked
-    for."""
-
-    def __init__(self, client: httpx.AsyncClient, options: OpenAIOptions) -> None:
-        self._client = client
-        self._options = options
-        self._url = options.base_url.rstrip("/") + "/embeddings"
-        self._slots = asyncio.Semaphore(options.concurrency)
-        self._paused_until = 0.0
-
-    async def embed(self, texts: list[str], start: int) -> Vectors:
-        """Vectors of one batch, float32 (texts, dimensions), of length 1. `start` is its place in the whole
-        call."""
-        async with self._slots:  # held while waiting too: a server that is short of room gets no new batches
-            response = await self._answered(texts)
-        return read_answer(response.content, self._options, count=len(texts), start=start)
-
-    async def _answered(self, texts: list[str]) -> httpx.Response:
-        backoff = Backoff(budget=self._options.max_wait)
-        while True:
-            await self._observe_pause()
-            failure, asked = await self._attempt(texts)
-            if isinstance(failure, httpx.Response) and failure.is_success:
-                return failure
-            wait = backoff.next_wait(asked)
-            if wait is None:
-                raise self._gave_up(failure, asked, backoff.attempts)
-            if asked is not None:
-                self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + asked)
-            await asyncio.sleep(wait)
-
-    async def _attempt(self, texts: list[str]) -> tuple[httpx.Response | httpx.TransportError, float | None]:
-        """The answer or the failure worth another attempt, and the seconds that the server asked to wait."""
-        try:
-            response = await self._client.post(self._url, json=self._body(texts))
-        except httpx.TransportError as error:
-            return error, None
-        if response.is_success:
-            return response, None
-        if response.status_code not in RETRIED:
-            raise self._refused(response)
-        return response, parse_retry_after(response.headers.get("retry-after"))
-
-    async def _observe_pause(self) -> None:
-        pause = self._paused_until - asyncio.get_running_loop().time()
-        if pause > 0:
-            await asyncio.sleep(pause)
-
-    def _body(self, texts: list[str]) -> dict[str, object]:
-        body: dict[str, object] = {"model": self._options.model, "input": texts, "encoding_format": "float"}
-        if self._options.shorten:
-            body["dimensions"] = self._options.dimensions
-        return body
-
-    def _gave_up(
-        self, failure: httpx.Response | httpx.TransportError, asked: float | None, attempts: int
-    ) -> ProviderError:
-        tries = f"after {attempts} attempts and at most {self._options.max_wait:g} s of waiting"
-        if isinstance(failure, httpx.TransportError):
-            reason = str(failure) or type(failure).__name__
-            return ProviderError(f"{self._url}: {reason}, {tries}", fix="check base_url and the network")
-        what = f"{self._url} answered {failure.status_code} {tries}: {self._message(failure)}"
-        if failure.status_code == 429:
-            fix = "run again later, lower concurrency, or raise max_wait"
-            return RateLimited(what, retry_after=asked, fix=fix)
-        return ProviderError(what, fix="run again later")
-
-    def _refused(self, response: httpx.Response) -> ProviderError:
-        status = response.status_code
-        fixes = {
-            401: f"set {self._options.api_key_env} to a valid key",
-            403: f"use a key that may call {self._options.model}",
-            404: "check base_url and model",
-        }
-        what = f"{self._url} answered {status}: {self._message(response)}"
-        return ProviderError(
-            what, fix=fixes.get(status, "correct the embedder's options as the message says")
-        )
-
-    def _message(self, response: httpx.Response) -> str:
-        """The provider's own words, shortened, without the key if it repeats it."""
-        text = re.sub(r"\s+", " ", response.text)
-        key = self._options.key()
-        return (text.replace(key, "***") if key else text)[:_SHOWN] or "(no message)"
 
 
 def read_answer(content: bytes, options: OpenAIOptions, *, count: int, start: int = 0) -> Vectors:
@@ -343,6 +263,21 @@ def _check(options: OpenAIOptions) -> None:
         )
     if options.base_url.startswith("https://api.openai.com/") and options.key() is None:
         raise ConfigError("the embedder 'openai' has no API key", fix=f"set {options.api_key_env}")
+
+
+def _endpoint(options: OpenAIOptions) -> Endpoint:
+    return Endpoint(
+        url=options.base_url.rstrip("/") + "/embeddings",
+        model=options.model,
+        key=options.key(),
+        timeout=options.timeout,
+        max_wait=options.max_wait,
+        concurrency=options.concurrency,
+        most_bytes=_MOST_BYTES,
+        url_name="base_url",
+        key_name=options.api_key_env,
+        settings_name="the embedder's options",
+    )
 
 
 def _space(options: OpenAIOptions) -> SpaceSpec:

@@ -15,7 +15,7 @@ from veraz.nouns.corpus import Access, Media, RawItem
 from veraz.providers.ocr import OcrMode
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "4"
+PARSERS_VERSION = "5"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
 
 SCANS: frozenset[Media] = frozenset({"pdf"})

@@ -23,7 +23,7 @@ VERSION = "csv/1"
 MAX_CELLS = 20_000_000
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 200
-_DIRECTIVE = re.compile(r"sep=(.)\r?\n", re.I)
+_DIRECTIVE = re.compile(r"sep=([^\r\n\"])(?:\r\n|\n|\r)", re.I)
 _FIELD_BYTES = 16 * 1024 * 1024
 _GUESSED = "the character set is not stated; read as {name}, which fits best"
 
@@ -147,11 +147,27 @@ class _Shape:
 
 def _rows(item: RawItem, text: str, delimiter: str) -> Iterator[list[str]]:
     csv.field_size_limit(_FIELD_BYTES)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    record: list[str] = []  # the lines of the row that was read last
+    reader = csv.reader(_noted(StringIO(text, newline=""), record), delimiter=delimiter)
+    unclosed = False
     try:
-        yield from (row for row in reader if any(map(str.strip, row)))
+        for row in reader:
+            if any(map(str.strip, row)):
+                yield row
+            unclosed = len(record) > 1 and sum(line.count('"') for line in record) % 2 == 1
+            begin = reader.line_num - len(record) + 1
+            record.clear()
     except csv.Error as error:
         raise refused(item, f"line {reader.line_num} cannot be read: {error}", "close its quotes") from None
+    if unclosed:  # all rows from there on would be one cell
+        reason = f"line {begin} opens a quote that is never closed"
+        raise refused(item, reason, "close it, or write it twice where it belongs to the text")
+
+
+def _noted(lines: Iterable[str], into: list[str]) -> Iterator[str]:
+    for line in lines:
+        into.append(line)
+        yield line
 
 
 def _measured(item: RawItem, rows: Iterable[list[str]]) -> _Shape:

@@ -10,8 +10,8 @@ from veraz.providers.parsers.doc_file import Paragraph, WordFile
 from veraz.providers.parsers.docx import leading_heading, lost_warnings
 from veraz.providers.parsers.file import document, refused
 from veraz.providers.parsers.grid import Cell, lay_out
-from veraz.providers.parsers.scripts import joined
 from veraz.providers.parsers.writing import Writer
+from veraz.text.scripts import joined
 
 VERSION = "doc/1"
 

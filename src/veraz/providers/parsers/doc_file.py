@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from veraz.providers.parsers.compound import Compound, Damaged
-from veraz.providers.parsers.scripts import Script
 from veraz.providers.parsers.symbols import symbols
+from veraz.text.scripts import Script
 
 _PAGE = 512
 _ENDS = re.compile("[\r\x07\x0c]")

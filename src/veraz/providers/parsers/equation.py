@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from veraz.providers.parsers.scripts import subscript, superscript
+from veraz.text.scripts import subscript, superscript
 
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 # Function application, invisible times, separator and plus.
@@ -42,7 +42,7 @@ def _wrapped(text: str) -> str:
 
 def _power(text: str) -> str:
     written = superscript(text)
-    return written if written != text else f"^{_wrapped(text)}" if text else ""
+    return written if written != text or text == "°" else f"^{_wrapped(text)}" if text else ""
 
 
 def _index(text: str) -> str:

@@ -92,6 +92,13 @@ def read_fields(fields: Mapping[str, Any]) -> tuple[Stated, tuple[str, ...]]:
     return stated, tuple(warnings)
 
 
+def read_title(value: object) -> str:
+    """A title on one line; "" where none is stated. Raises ItemError (stage "parse") for what is no text."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise ItemError("field title: text is expected", stage="parse", fix="write title as a string")
+    return " ".join(_clean(str(value if value is not None else "")).split())
+
+
 def language_code(value: object) -> str | None:
     """ISO 639-1 code of a language tag such as `en`, `pt-BR` or `spa`; None when it is no such tag."""
     found = _LANG.fullmatch(str(value).strip())

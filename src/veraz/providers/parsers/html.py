@@ -196,7 +196,9 @@ class _Walk:
             return False
         if not node.is_element_node or tag in _DROPPED or self._is_hidden(node):
             return False
-        if tag in ("header", "footer") and not _inside_article(node):
+        if tag in ("header", "footer") and not (
+            _stands_in(node, ("article", "main")) or _heads_section(node)
+        ):
             return False
         if node.mem_id in self.menus and not self.lists and not self.depth:
             self._menu(node)
@@ -406,17 +408,26 @@ def _start_number(node: LexborNode) -> int:
     return int(start) if start.isdecimal() and len(start) < 7 else 1
 
 
-def _inside_article(node: LexborNode) -> bool:
-    """The header of an article holds its title; that of the page holds a logo and a menu. Looks up a
-    bounded way."""
+def _stands_in(node: LexborNode, tags: tuple[str, ...]) -> bool:
+    """Looks up a bounded way. The header of an article holds its title; that of the page holds a logo and a menu."""
     above = node.parent
     for _ in range(50):
         if above is None:
             return False
-        if above.tag in ("article", "main"):
+        if above.tag in tags:
             return True
         above = above.parent
     return False
+
+
+def _heads_section(node: LexborNode) -> bool:
+    """Whether it holds the heading of a section of the page; pages are laid out in sections too, around their logo and menu."""
+    return (
+        node.tag == "header"
+        and _stands_in(node, ("section",))
+        and node.css_first("h1,h2,h3,h4,h5,h6") is not None
+        and node.css_first("nav") is None
+    )
 
 
 def _clean(text: str) -> str:

@@ -5,13 +5,14 @@ Of alternatives the plain one is read, unless the HTML one has a table or more t
 
 from __future__ import annotations
 
+import contextlib
 import email
-import email.policy
 import email.utils
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from email.message import Message
+from email.policy import EmailPolicy
 from typing import Any
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
@@ -20,11 +21,13 @@ from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import document, no_content, refused
 from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.writing import Writer
-from veraz.text.decode import NotText, decode, storable
+from veraz.text.decode import NotText, declared, decode, storable
 
 VERSION = "mail/1"
 
 _DEPTH = 20
+_LONGEST_FIELD = 20_000
+"""Characters of a header field that are read."""
 _FIELDS = ("from", "to", "cc", "date", "message-id")
 _TEXTS = ("text/plain", "text/html")
 _ENCRYPTED = frozenset({"multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"})
@@ -34,12 +37,22 @@ _SIGNED = frozenset(
 _SOFT_BREAK = re.compile(r"(?<!^--)(?<!\n--) \r?\n")
 
 
+class _Policy(EmailPolicy):
+    """Reading addresses and encoded words takes time that grows with the square of their number."""
+
+    def header_fetch_parse(self, name: str, value: Any) -> Any:
+        return super().header_fetch_parse(name, value[:_LONGEST_FIELD])
+
+
+_POLICY = _Policy()
+
+
 class MailParser:
     def parse(self, item: RawItem) -> ParsedDocument:
         if not (payload := item.payload or b"").strip():
             raise no_content(item)
         try:
-            return _read(item, email.message_from_bytes(payload, policy=email.policy.default))
+            return _read(item, email.message_from_bytes(payload, policy=_POLICY))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             # What the standard library makes of headers and parts that break every rule.
             reason = f"malformed mail: {type(error).__name__}"
@@ -85,6 +98,10 @@ class _Reader:
         notes = list(dict.fromkeys(self.notes))
         if message.defects:
             notes.append(f"malformed mail: {type(message.defects[0]).__name__}")
+        long = [name for name, value in message.raw_items() if len(value) > _LONGEST_FIELD]
+        notes += [
+            f"the field {name} is read as far as its first {_LONGEST_FIELD:,} characters" for name in long
+        ]
         if count:
             notes.append(f"{count} attachment{'s' * (count > 1)} left out: {_listed(self.attachments)}")
         return tuple(notes)
@@ -105,7 +122,7 @@ class _Reader:
         elif part.is_multipart():
             for child in _children(part):
                 self._part(child, depth)
-        elif kind in _TEXTS and part.get_content_disposition() != "attachment":
+        elif _is_text(part):
             self._append(self._outline(part), depth)
         elif kind not in _SIGNED:
             self.attachments.append(_words(part.get_filename() or kind))
@@ -116,16 +133,33 @@ class _Reader:
     def _alternatives(self, parts: Sequence[Message[str, str]], depth: int) -> None:
         made: dict[str, Outline] = {}
         for part in parts:
-            # The HTML one may come in a container with its images.
-            texts = [inner for inner in part.walk() if inner.get_content_type() in _TEXTS]
+            # The HTML one may come in a container, with its images, or in pieces before and after what is attached.
+            texts = [inner for inner in part.walk() if _is_text(inner)]
             if texts:
-                made.setdefault(texts[0].get_content_type(), self._outline(texts[0]))
+                made.setdefault(texts[0].get_content_type(), self._joined(texts))
+                self._beside(part)
             elif not part.is_multipart():
                 self._part(part, depth)
         first, rich = made.get("text/plain"), made.get("text/html")
         chosen = rich if first is None or (rich is not None and _says_more(rich, first)) else first
         if chosen is not None:
             self._append(chosen, depth)
+
+    def _joined(self, texts: Sequence[Message[str, str]]) -> Outline:
+        """Pieces of one text as one."""
+        if len(texts) == 1:
+            return self._outline(texts[0])
+        whole = Writer()
+        for text in texts:
+            whole.append(self._outline(text))
+        return whole.outline()
+
+    def _beside(self, container: Message[str, str]) -> None:
+        """Names what stands beside the text of an alternative; images that are shown in it are no attachments."""
+        for part in container.walk():
+            shown = part.get_content_maintype() == "image" and part.get_content_disposition() != "attachment"
+            if not (part.is_multipart() or _is_text(part) or shown or part.get_content_type() in _SIGNED):
+                self.attachments.append(_words(part.get_filename() or part.get_content_type()))
 
     def _outline(self, part: Message[str, str]) -> Outline:
         text = self._text(part).replace("\r\n", "\n").strip("\n")
@@ -139,10 +173,9 @@ class _Reader:
         data: Any = part.get_payload(decode=True)
         payload = data if isinstance(data, bytes) else b""
         charset = part.get_content_charset("")
-        try:
-            return storable(payload.decode({"": "ascii", "iso-8859-1": "cp1252"}.get(charset, charset)))[0]
-        except (UnicodeDecodeError, LookupError):
-            pass
+        if codec := declared(charset or "ascii", payload):
+            with contextlib.suppress(UnicodeDecodeError):
+                return storable(payload.decode(codec))[0]
         try:
             found = decode(payload, html=part.get_content_type() == "text/html")
         except NotText as error:
@@ -151,6 +184,10 @@ class _Reader:
         if charset:
             self.notes.append(f"a text part is not {charset}, as it says: read as {found.encoding}")
         return found.text
+
+
+def _is_text(part: Message[str, str]) -> bool:
+    return part.get_content_type() in _TEXTS and part.get_content_disposition() != "attachment"
 
 
 def _children(part: Message[str, str]) -> list[Message[str, str]]:
@@ -173,7 +210,7 @@ def _header(message: Message[str, str], name: str) -> str:
     """A header that cannot be parsed counts as it stands."""
     try:
         return str(message.get(name) or "")
-    except (ValueError, IndexError, AttributeError, TypeError):
+    except (ValueError, IndexError, AttributeError, TypeError, RecursionError):
         return next((str(text) for key, text in message.raw_items() if key.lower() == name), "")
 
 

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from veraz.errors import ItemError
 from veraz.nouns.corpus import BlockKind, ParsedDocument, RawItem
 from veraz.providers.parsers.captions import captioned
-from veraz.providers.parsers.fields import read_fields
+from veraz.providers.parsers.fields import read_fields, read_title
 from veraz.providers.parsers.file import decoded, document, located
 from veraz.providers.parsers.outline import Heading, Outline, Piece
 from veraz.text.lines import lines, trim
@@ -47,12 +47,12 @@ class MarkdownParser:
         found = decoded(item)
         try:
             fields, body = front_matter(found.text)
-            title = fields.pop("title", "")
+            title = read_title(fields.pop("title", None))
             stated, notes = read_fields(fields)
         except ItemError as error:
             raise located(error, item) from None
         warnings = (*found.warnings, *notes)
-        return document(item, outline(body), VERSION, title=str(title), stated=stated, warnings=warnings)
+        return document(item, outline(body), VERSION, title=title, stated=stated, warnings=warnings)
 
 
 # Front matter
@@ -61,9 +61,10 @@ class MarkdownParser:
 def front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The keys stated between `---` lines at the very start, and the text after them.
 
-    One `key: value` a line; a value may be quoted, or a list in brackets, or a list of `- item` lines
-    below its key; lines that begin with # are comments. A block that does not begin with a key is
-    ordinary text (a thematic break). Raises ItemError for a block with a line of any other form.
+    One `key: value` a line; a value may be quoted, or a list in brackets (but for a title, which is text:
+    `[Draft] Doses`), or a list of `- item` lines below its key; lines that begin with # are comments. A block that
+    does not begin with a key is ordinary text (a thematic break). Raises ItemError for a block with a line of any
+    other form.
     """
     block = _FRONT.match(text)
     if not block or not _KEY.match(block[1].lstrip()):
@@ -78,16 +79,22 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
             fields[key] = [*(fields[key] or []), _value(stripped[2:])]
         elif (pair := _KEY.fullmatch(line.rstrip())) and pair[1] not in fields:
             key = pair[1]
-            fields[key] = _value(pair[2] or "")
+            written = (pair[2] or "").strip()
+            fields[key] = (_unquoted(written) or None) if key == "title" else _value(written)
         else:
             raise _bad_line(number, stripped, repeated=bool(pair))
     return fields, text[block.end() :]
 
 
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value
+
+
 def _value(written: str) -> Any:
     value = written.strip()
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
+    if (inner := _unquoted(value)) != value:
+        return inner
     if value.startswith("[") and value.endswith("]"):
         return [_value(part) for part in value[1:-1].split(",") if part.strip()]
     return value or None

@@ -17,10 +17,21 @@ import msgspec
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.ocr import OcrMode
-from veraz.providers.parsers.worker import FRAME, TOO_LARGE, Limits, Refusal, Reply, Task, parse
+from veraz.providers.parsers.worker import (
+    FRAME,
+    SAVE_ANEW,
+    TOO_DEEP,
+    TOO_LARGE,
+    Limits,
+    Refusal,
+    Reply,
+    Task,
+    parse,
+)
 
 WORKER = "veraz.providers.parsers.worker"
 MAX_REPLY = 1 << 30
+_KILL = 9
 DOCUMENTS_EACH = 500
 """Documents after which a process is replaced: libraries leak."""
 
@@ -101,7 +112,7 @@ class _Crew:
 
 def _opened(item: RawItem, reply: Reply) -> ParsedDocument:
     if reply.document is None:
-        raise (reply.refusal or Refusal("its parser gave nothing")).error(item)
+        raise (reply.refusal or Refusal("its parser gave nothing", fix=SAVE_ANEW)).error(item)
     return reply.document
 
 
@@ -136,8 +147,12 @@ class _Worker:
         """The process's reply; a process that does not give one is broken, and says what that means for the document."""
         self._served += 1
         try:
+            frame = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        except RecursionError:
+            return Reply(refusal=TOO_DEEP)
+        try:
             async with asyncio.timeout(task.seconds):
-                return await self._exchange(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
+                return await self._exchange(frame)
         except TimeoutError:
             self._broken = True
             return Reply(
@@ -168,18 +183,28 @@ class _Worker:
                 code = await self._process.wait()
         except TimeoutError:
             await self.stop()
-            return Refusal("its parser answered nothing that can be read")
+            return Refusal("its parser answered nothing that can be read", fix=SAVE_ANEW)
         if (
             code == 1
         ):  # Python ended by itself: it could not even say so, which is what being out of memory looks like
             return TOO_LARGE
+        if code == -_KILL:
+            return Refusal(
+                f"its parser was ended from outside ({_named(code)}), as a system short of memory does",
+                fix="ingest it again, with fewer --workers if memory is short",
+            )
         return Refusal(
             f"its parser crashed ({_named(code)})",
-            fix="open and save the file again with the program that made it, or convert it",
+            fix=SAVE_ANEW,
         )
 
     async def stop(self) -> None:
         self._kill()
+        # asyncio takes a process to have ended once its pipes have: what it wrote and nobody read would be waited for for ever.
+        if self._process.stdout is not None:
+            with contextlib.suppress(ConnectionError):
+                while await self._process.stdout.read(1 << 16):
+                    pass
         await self._process.wait()
 
     def _kill(self) -> None:

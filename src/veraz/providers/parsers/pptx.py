@@ -15,10 +15,10 @@ from veraz.providers.parsers.equation import M, linear
 from veraz.providers.parsers.file import document, refused
 from veraz.providers.parsers.grid import Cell, lay_out
 from veraz.providers.parsers.properties import read_properties
-from veraz.providers.parsers.scripts import Script, joined
 from veraz.providers.parsers.word_styles import figure, whole
 from veraz.providers.parsers.writing import Writer
 from veraz.providers.parsers.zipped import Package
+from veraz.text.scripts import Script, joined
 
 VERSION = "pptx/1"
 

@@ -8,7 +8,7 @@ from typing import Any
 from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import plain
-from veraz.providers.parsers.fields import read_fields
+from veraz.providers.parsers.fields import read_fields, read_title
 from veraz.providers.parsers.file import located
 from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, repeated_spans, ruler_spans
 from veraz.text.decode import storable
@@ -50,7 +50,7 @@ class RecordParser:
         return ParsedDocument(
             external_id=item.external_id,
             text=outline.text,
-            title=_title(record) or (outline.title if version != plain.VERSION else ""),
+            title=read_title(record.get("title")) or (outline.title if version != plain.VERSION else ""),
             sections=sections,
             blocks=build_blocks(outline, sections),
             parser=f"{VERSION}+{version}",
@@ -74,13 +74,6 @@ def _required_text(record: Mapping[str, Any]) -> str:
     if not text.strip("\x00\ufeff \t\r\n\f\v"):
         raise ItemError("no content", stage="parse", fix="give the record a text, or leave it out")
     return text
-
-
-def _title(record: Mapping[str, Any]) -> str:
-    title = record.get("title")
-    if title is not None and not isinstance(title, str | int | float):
-        raise ItemError("field title: text is expected", stage="parse", fix="write title as a string")
-    return " ".join(storable(str(title if title is not None else ""))[0].split())
 
 
 def _format(record: Mapping[str, Any]) -> tuple[str, Callable[[str], Outline]]:

@@ -10,9 +10,12 @@ _TAG = re.compile(
     re.I,
 )
 
+_HIDES = re.compile(r"style|hidden|color", re.I)
+
 
 def shallow(source: str) -> str:
-    """`source` without the bare tags (no attributes) of elements that stand deeper than `DEEPEST`; no word is lost."""
+    """`source` without the tags of elements that stand deeper than `DEEPEST`, but for those that may say that something is not
+    to be seen; no word is lost."""
     if source.count("<") <= DEEPEST:
         return source
     parts: list[str] = []
@@ -23,7 +26,7 @@ def shallow(source: str) -> str:
         if not tag[1]:
             depth += 1
             if depth > DEEPEST:
-                leave_out = not tag[3]
+                leave_out = not (tag[3] and _HIDES.search(tag[3]))
                 dropped.append(leave_out)
         elif depth > 0:
             depth -= 1

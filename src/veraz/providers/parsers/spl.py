@@ -12,6 +12,7 @@ from contextlib import suppress
 from lxml import etree
 
 from veraz.providers.parsers.fields import language_code
+from veraz.providers.parsers.label_titles import without_notice
 from veraz.providers.parsers.narrative import Reading
 from veraz.providers.parsers.xmltree import Element, attribute, child, children, descendants, name_of, words
 from veraz.text.dates import parse_date
@@ -34,7 +35,6 @@ _HEADINGS = {
     "43683-2": "Recent major changes", "55105-1": "Purpose", "55106-9": "Active ingredient", "50565-1": "Keep out of reach",
 }  # fmt: skip
 """For labels that name a section by its code alone."""
-_BOILERPLATE = re.compile(r"These highlights do not include all the information", re.I)
 
 
 def read(root: Element) -> Reading:
@@ -83,7 +83,9 @@ class _Label:
     def section(self, section: Element, level: int, above: str, *, first: bool = True) -> None:
         """A section without a name goes on under that above it: right below it as it is, later under its name once more."""
         code = attribute(child(section, "code"), "code")
-        heading = _heading(section, code) or ("" if first else above)
+        heading = _heading(section, code)
+        if not heading and not first and above:
+            heading, level = above, level - 1
         below = level + self.found.heading(level, heading, code)
         if code == _PRODUCT_DATA:
             _write_products(self.found, section)
@@ -262,7 +264,7 @@ def _lines(title: Element | None) -> list[str]:
 
 def _title(lines: list[str], products: list[Element]) -> str:
     """The document's own, without the sentence that every label begins with, and with the product's name in it."""
-    own = next((line for line in lines if not _BOILERPLATE.match(line)), "")
+    own = next(filter(None, map(without_notice, lines)), "")
     product = storable(_product_name(products[0]))[0] if products else ""
     if not own or not product:
         return own or product or (lines[0] if lines else "")

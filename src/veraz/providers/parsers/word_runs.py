@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from veraz.providers.parsers.equation import M, linear
-from veraz.providers.parsers.scripts import Script, joined
 from veraz.providers.parsers.symbols import is_symbol_font, symbols
 from veraz.providers.parsers.word_styles import VAL, Styles, W, is_monospace, on, value
+from veraz.text.scripts import Script, joined
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"

@@ -24,6 +24,7 @@ from veraz.providers.ocr import OcrMode, Wordless
 from veraz.providers.parsers import parser_for
 
 FRAME = struct.Struct("!I")
+SAVE_ANEW = "open and save the file again with the program that made it, or convert it"
 
 
 RECOGNITION_MEMORY = 1 << 30
@@ -64,9 +65,10 @@ class Refusal(msgspec.Struct, frozen=True):
     fix: str | None = None
 
     def error(self, item: RawItem) -> ItemError:
+        place = f"{item.path}:{item.line}" if item.line is not None else item.path
         return ItemError(
             self.reason,
-            path=self.path or item.path,
+            path=self.path or place,
             external_id=self.external_id or item.external_id,
             stage=self.stage,
             fix=self.fix,
@@ -94,13 +96,13 @@ def parse(item: RawItem, characters: int, ocr: OcrMode = "off") -> Reply:
     except MemoryError:
         return Reply(refusal=TOO_LARGE, tired=True)
     except RecursionError:
-        return Reply(refusal=Refusal("nested too deeply", fix="simplify the file, or leave it out"))
+        return Reply(refusal=TOO_DEEP)
     except Exception as error:  # a library's own failure costs this document alone
         detail = " ".join(str(error).split())[:200]
         return Reply(
             refusal=Refusal(
                 f"its parser failed: {type(error).__name__}{': ' if detail else ''}{detail}",
-                fix="open and save the file again with the program that made it, or convert it",
+                fix=SAVE_ANEW,
             )
         )
     if len(document.text) > characters:
@@ -110,6 +112,7 @@ def parse(item: RawItem, characters: int, ocr: OcrMode = "off") -> Reply:
     return Reply(document=document)
 
 
+TOO_DEEP = Refusal("nested too deeply", fix="simplify the file, or leave it out")
 TOO_LARGE = Refusal(
     "needs more memory than a document may", fix="split the file, or raise [ingest] parse_memory_mb"
 )

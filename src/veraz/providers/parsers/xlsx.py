@@ -18,11 +18,11 @@ from veraz.providers.parsers.file import document
 from veraz.providers.parsers.grid import MAX_CELLS, MAX_COLUMNS
 from veraz.providers.parsers.number_format import BUILT_IN, shown
 from veraz.providers.parsers.properties import read_properties
-from veraz.providers.parsers.scripts import Script, joined
 from veraz.providers.parsers.sheets import Area, Sheet, Value, counted, write_sheet
 from veraz.providers.parsers.word_styles import whole
 from veraz.providers.parsers.writing import Writer
 from veraz.providers.parsers.zipped import Package
+from veraz.text.scripts import Script, joined
 
 VERSION = "xlsx/1"
 
@@ -76,7 +76,7 @@ class _Workbook:
             if self.hidden
             else []
         )
-        lost = [f"{n:,} {what}{'s' * (n != 1)} left out" for what, n in self.lost.items() if n]
+        lost = [f"{n:,} {what.format(s='s' * (n != 1))} left out" for what, n in self.lost.items() if n]
         return (*hidden, *lost, *self.notes)
 
     # What the sheets share
@@ -93,7 +93,7 @@ class _Workbook:
         codes = {
             n.get("numFmtId", ""): n.get("formatCode", "") for n in root.iterfind(f"{S}numFmts/{S}numFmt")
         }
-        fonts = [font.find(f"{S}b") is not None for font in root.iterfind(f"{S}fonts/{S}font")]
+        fonts = [_is_on(font.find(f"{S}b")) for font in root.iterfind(f"{S}fonts/{S}font")]
         found: list[_Format] = []
         for node in root.iterfind(f"{S}cellXfs/{S}xf"):
             number, font = node.get("numFmtId", "0"), whole(node.get("fontId"))
@@ -108,7 +108,7 @@ class _Workbook:
             if node.get("state", "visible") != "visible":
                 self.hidden.append(name)
             elif relation is None or relation.kind != "worksheet":
-                self.lost["chart sheet"] += 1
+                self.lost["chart sheet{s}"] += 1
             else:
                 yield self._sheet(name, relation.target)
 
@@ -119,9 +119,9 @@ class _Workbook:
         related = self.package.relations(part).values()
         sheet.tables = [_stated(self.package.xml(r.target)) for r in related if r.kind == "table"]
         for relation in related:
-            self.lost["chart or image"] += relation.kind == "drawing"
+            self.lost["chart{s} or image{s}"] += relation.kind == "drawing"
             if relation.kind in ("comments", "threadedComment"):
-                self.lost["comment"] += len(
+                self.lost["comment{s}"] += len(
                     list(self.package.xml(relation.target).iter("{*}comment", "{*}threadedComment"))
                 )
         row = 0
@@ -139,7 +139,7 @@ class _Workbook:
                 row = max(1, whole(node.get("r"), row + 1))
                 self._row(sheet, node, row - 1)
         if sheet.hidden_columns and sheet.rows:
-            self.lost["hidden column"] += len(sheet.hidden_columns)
+            self.lost["hidden column{s}"] += len(sheet.hidden_columns)
         return sheet
 
     def _nodes(self, part: str) -> Iterator[etree._Element]:
@@ -164,7 +164,7 @@ class _Workbook:
 
     def _row(self, sheet: Sheet, node: etree._Element, row: int) -> None:
         if node.get("hidden") in ("1", "true"):
-            self.lost["hidden row"] += len(node) > 0
+            self.lost["hidden row{s}"] += len(node) > 0
             sheet.hidden_rows.add(row)
             return
         cells: dict[int, Value] = {}
@@ -182,7 +182,7 @@ class _Workbook:
         """Bounded by cells in all and columns in each sheet."""
         if wide := sum(column >= MAX_COLUMNS for column in cells):
             cells = {column: value for column, value in cells.items() if column < MAX_COLUMNS}
-            self.lost["cell" + f" beyond column {MAX_COLUMNS:,}"] += wide
+            self.lost[f"cell{{s}} beyond column {MAX_COLUMNS:,}"] += wide
         span = max(cells, default=-1) + 1
         self.left -= span
         if self.left >= 0:
@@ -212,7 +212,7 @@ class _Workbook:
         elif kind == "n" and written:
             text, figure = self._number(written, form.code), True
         elif kind == "n" and cell.find(f"{S}f") is not None:
-            self.lost["formula without a computed value"] += 1
+            self.lost["formula{s} without a computed value"] += 1
         return Value(text, figure, form.bold) if text.strip() else None
 
     def _number(self, written: str, code: str) -> str:
@@ -220,6 +220,10 @@ class _Workbook:
             return shown(float(written), code, since_1904=self.since_1904)
         except (ValueError, ArithmeticError):
             return written
+
+
+def _is_on(node: etree._Element | None) -> bool:
+    return node is not None and node.get("val", "1") not in ("0", "false")
 
 
 def _rich(node: etree._Element) -> str:

@@ -14,12 +14,11 @@ from html.entities import html5
 from lxml import etree
 
 from veraz.errors import ItemError
-from veraz.text.decode import NotText, decode, storable
+from veraz.text.decode import XML_ENCODING, NotText, decode, is_character_set, storable
 
 Element = etree._Element
 
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
-_ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})["']""")
+_DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
 _ELEMENT = re.compile(r"<[A-Za-z_]")
 _TOKEN = re.compile(
     r"<!\[CDATA\[(?:.*?\]\]>|.*)|<!--(?:.*?-->|.*)|&(?:#(?:(\d+)|x([0-9a-fA-F]+));|([A-Za-z][A-Za-z0-9]*);)"
@@ -27,9 +26,6 @@ _TOKEN = re.compile(
     re.S,
 )
 _OWN = frozenset({"amp", "lt", "gt", "quot", "apos"})
-_UNSAFE = frozenset(
-    {"utf-7", "punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
-)
 
 
 class Refused(ItemError):
@@ -85,7 +81,7 @@ def _declared(payload: bytes) -> str:
         return ""
     if payload[:4] in (b"<\x00?\x00", b"\x00<\x00?"):
         return "utf-16-le" if payload[0] else "utf-16-be"
-    found = _ENCODING.match(payload)
+    found = XML_ENCODING.match(payload)
     if not found:
         return ""
     try:
@@ -93,7 +89,7 @@ def _declared(payload: bytes) -> str:
     except LookupError:
         raise Refused(f"unknown encoding {found[1].decode('ascii')}", "save the file as UTF-8") from None
     name = codec.name.replace("-", "_")
-    if name.replace("_", "-") in _UNSAFE or name in _UNSAFE or not getattr(codec, "_is_text_encoding", True):
+    if not is_character_set(codec):
         raise Refused(f"encoding {codec.name} is not read, for security", "save the file as UTF-8")
     if name.startswith(("utf_8", "ascii", "utf_16", "utf_32")):
         return ""  # the bytes begin as ASCII does, so two of these cannot be

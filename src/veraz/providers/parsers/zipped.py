@@ -29,7 +29,7 @@ _RATIO_FROM = 16 * 1024 * 1024
 
 _XML_NAMES = (".xml", ".rels", ".vml", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".svg")
 _DOCTYPE = re.compile(rb"(?>\s+|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE(?P<rest>[^>\[]*+\[?)", re.S)
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 # Strict and transitional Office Open XML differ in these names only.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/([A-Za-z]+)/([A-Za-z]+)")
 _SECURITY = "refused for security"
@@ -74,7 +74,7 @@ class Package:
         try:
             with self._zip.open(info) as stream:
                 data = stream.read(min(info.file_size, MAX_BYTES) + 1)
-        except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
             raise refused(
                 self.item, f"the part {name} cannot be read: {error}", "export or download it again"
             ) from None

@@ -15,7 +15,7 @@ begin
         body := regexp_replace(body, '([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af])', ' \1 ', 'g');
     end if;
     body := regexp_replace(body, '([[:alpha:]])[.]([[:alpha:]])', '\1. \2', 'g');
-    body := regexp_replace(translate(body, '/\<>&_', '      '), '[-+]+(?=[0-9])', ' ', 'g');
+    body := regexp_replace(body, '[/\\<>&_]|[-+]+(?=[0-9])', ' ', 'g'); -- translate() takes five times as long
     return regexp_replace(body, '([[:alnum:]])-(?=[[:alnum:]])', '\1 ', 'g');
 end $$;
 
@@ -31,8 +31,14 @@ begin
     if body !~ '[0-9⁰¹²³⁴⁵⁶⁷⁸⁹]' then
         return '{}';
     end if;
-    folded := regexp_replace(normalize(body, nfc), '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
-    folded := translate(folded, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–—―−﹣－', '01234567890123456789---------');
+    folded := body;
+    if octet_length(body) <> length(body) then
+        folded := normalize(body, nfc);
+        if folded ~ '[⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–—―−﹣－]' then
+            folded := regexp_replace(folded, '(\w)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)', '\1^\2', 'g');
+            folded := translate(folded, '⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉‐‑‒–—―−﹣－', '01234567890123456789---------');
+        end if;
+    end if;
     folded := regexp_replace(folded, '-{2,}', '-', 'g');
     select array_agg(distinct lexeme) into found from (
         select regexp_replace(lower(m[1]), '[-_/.:]', '', 'g') as lexeme
@@ -101,12 +107,12 @@ return tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * length::double precision / referenc
 -- The number of tokens that BM25 counts as a text's length: words that survive the stop list.
 create or replace function veraz.token_length(tsv tsvector) returns integer
 language sql immutable parallel safe strict
-return (select count(distinct place)::integer from unnest(tsv) t, unnest(t.positions) place);
+return (select count(distinct place)::integer from (select unnest(positions) as place from unnest(tsv)) places);
 
 create or replace function veraz.document_vector(tsv tsvector, length integer, reference_length real)
 returns @extschema@.sparsevec language sql immutable parallel safe strict
 return (
-    select ('{' || coalesce(string_agg(dimension || ':' || weight, ',' order by dimension), '') || '}/1000000000')::@extschema@.sparsevec
+    select ('{' || coalesce(string_agg(dimension || ':' || weight::real, ',' order by dimension), '') || '}/1000000000')::@extschema@.sparsevec
       from (select veraz.dimension(veraz.term(t.lexeme)) as dimension,
                    sum(veraz.saturation(coalesce(cardinality(t.positions), 1), length, reference_length)) as weight
               from unnest(tsv) t group by 1) w

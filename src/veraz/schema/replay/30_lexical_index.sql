@@ -5,32 +5,67 @@ create or replace function veraz.lexical_lock(purpose text, analyser text) retur
 language sql stable
 return hashtextextended(purpose || ' ' || veraz.current_tenant()::text || ' ' || analyser, 0);
 
--- Writes the lexical rows of one revision's chunks, not yet current.
+-- Writes the lexical rows of new chunks, and the postings of those that are current, as delta blocks of this transaction: see
+-- write_posting_delta. The text is analysed once. analysers: of each chunk, in order. Returns how many rows it wrote.
 drop function if exists veraz.index_revision(uuid, text);
-create or replace function veraz.index_revision(for_revision uuid, analysers text[]) returns integer
+drop function if exists veraz.index_revision(uuid, text[]);
+create or replace function veraz.index_chunks(chunk_ids uuid[], analysers text[]) returns integer
 language plpgsql as $$
 declare
     tenant  uuid := veraz.current_tenant();
     used    text;
-    written integer;
+    delta   integer;
+    added   integer;
+    written integer := 0;
 begin
     for used in select distinct a from unnest(analysers) a order by a loop
         insert into veraz.lexical_epoch (tenant_id, analyser) values (tenant, used) on conflict do nothing;
         perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', used));
     end loop;
-    with analysed as materialized (
-        select chunk_id, document_id, revision_id, analysers[ord + 1] as analyser, veraz.analyse(analysers[ord + 1], concat_ws(E'\n\n', nullif(header, ''), coalesce(embedded, display))) as tsv
-          from veraz.chunk where tenant_id = tenant and revision_id = for_revision
-    ), measured as materialized (
-        select *, veraz.token_length(tsv) as length from analysed
-    )
-    insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, revision_id, analyser, length, bm25, tsv)
-    select tenant, chunk_id, document_id, revision_id, analyser, length, veraz.document_vector(tsv, length, e.reference_length), tsv
-      from measured join veraz.lexical_epoch e using (analyser)
-     where e.tenant_id = tenant;
-    get diagnostics written = row_count;
+    for start in 1 .. cardinality(chunk_ids) by 640 loop
+        delta := nextval('veraz.posting_delta');
+        with analysed as materialized (
+            select c.chunk_id, c.document_id, c.revision_id, c.is_current, w.analyser, e.reference_length,
+                   veraz.analyse(w.analyser, concat_ws(E'\n\n', nullif(c.header, ''), nullif(c.context, ''), coalesce(c.embedded, c.display))) as tsv
+              from unnest(chunk_ids[start : start + 639], analysers[start : start + 639]) w (chunk_id, analyser)
+             cross join lateral (
+                    select chunk_id, document_id, revision_id, is_current, header, context, embedded, display
+                      from veraz.chunk where tenant_id = tenant and chunk_id = w.chunk_id offset 0) c
+             cross join lateral (
+                    select reference_length from veraz.lexical_epoch where tenant_id = tenant and analyser = w.analyser offset 0) e
+        ), measured as materialized (
+            select *, veraz.token_length(tsv) as length from analysed
+        ), lexical as (
+            insert into veraz.chunk_lexical (tenant_id, chunk_id, document_id, revision_id, analyser, length, is_current, bm25, tsv)
+            select tenant, chunk_id, document_id, revision_id, analyser, length, is_current,
+                   veraz.document_vector(tsv, length, reference_length), tsv
+              from measured
+            returning chunk_no, analyser, length, is_current, tsv
+        ), shown as materialized (
+            select l.*, e.reference_length
+              from lexical l
+             cross join lateral (
+                    select reference_length from veraz.lexical_epoch where tenant_id = tenant and analyser = l.analyser offset 0) e
+             where l.is_current
+        ), posted as (
+            insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
+            select tenant, analyser, veraz.term(lexeme), delta, count(*), array_agg(chunk_no),
+                   array_agg(veraz.impact(coalesce(cardinality(positions), 1), length, reference_length))
+              from shown, unnest(tsv) group by 2, 3
+        ), counted as (
+            insert into veraz.lexical_stat (tenant_id, analyser, block, chunks, length, postings)
+            select tenant, analyser, delta, count(*), sum(length), sum(length(tsv)) from shown group by 2
+        )
+        select count(*) into added from lexical;
+        written := written + added;
+    end loop;
     return written;
 end $$;
+
+-- A posting's weight, as blocks hold it: 13,000 times the saturated term frequency, which is at most 2.5.
+create or replace function veraz.impact(tf integer, length integer, reference_length real) returns smallint
+language sql immutable parallel safe strict
+return round(13000 * veraz.saturation(tf, length, reference_length))::smallint;
 
 -- Adds (sign +1) or takes away (-1) chunks in the inverted file, as delta blocks of this transaction: one for every 640 chunks,
 -- because a word of the title is in all of them, and 1,300 postings of one term do not fit a page.
@@ -51,7 +86,7 @@ begin
         ), posted as (
             insert into veraz.posting (tenant_id, analyser, term, block, n, chunk_nos, impacts)
             select tenant_id, analyser, veraz.term(lexeme), delta, sign * count(*), array_agg(chunk_no),
-                   array_agg(round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint)
+                   array_agg(veraz.impact(coalesce(cardinality(positions), 1), length, reference_length))
               from moved, unnest(tsv) group by 1, 2, 3
         )
         insert into veraz.lexical_stat (tenant_id, analyser, block, chunks, length, postings)
@@ -75,7 +110,7 @@ begin
     select veraz.current_tenant(), for_analyser, term, i / 640, count(*), array_agg(chunk_no order by i), array_agg(impact order by i)
       from (select term, chunk_no, impact, (row_number() over (partition by term order by impact desc, chunk_no) - 1)::integer as i
               from (select veraz.term(lexeme) as term, chunk_no,
-                           round(13000 * veraz.saturation(coalesce(cardinality(positions), 1), length, reference_length))::smallint as impact
+                           veraz.impact(coalesce(cardinality(positions), 1), length, reference_length) as impact
                       from veraz.chunk_lexical l join veraz.lexical_epoch e using (tenant_id, analyser), unnest(l.tsv)
                      where l.tenant_id = veraz.current_tenant() and l.analyser = for_analyser and l.is_current) flat) numbered
      group by term, i / 640;

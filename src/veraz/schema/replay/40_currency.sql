@@ -1,4 +1,8 @@
--- is_current = the document's current revision and not superseded. This function is the only writer of that column.
+-- is_current = the document's current revision and not superseded. Chunks are written with it, and refresh_currency alone changes it.
+
+create or replace function veraz.shown_revision(document veraz.document) returns uuid
+language sql immutable parallel safe
+return case when (document).superseded_by is null then (document).current_revision_id end;
 
 create or replace function veraz.refresh_currency(for_document uuid) returns void
 language plpgsql as $$
@@ -13,8 +17,7 @@ begin
     -- before any row is touched: a new epoch takes this lock first as well
     perform pg_advisory_xact_lock_shared(veraz.lexical_lock('epoch', a))
        from (select distinct analyser as a from veraz.chunk_lexical where tenant_id = tenant and document_id = for_document order by 1) x;
-    select case when superseded_by is null then current_revision_id end into current_
-      from veraz.document where tenant_id = tenant and document_id = for_document;
+    select veraz.shown_revision(d) into current_ from veraz.document d where d.tenant_id = tenant and d.document_id = for_document;
     -- two statements, each with an index of its own: chunks by revision, and the current ones by document
     with changed as (
         update veraz.chunk set is_current = true
@@ -184,6 +187,24 @@ begin
         perform veraz.refresh_currency(touched.document_id);
         made := made + (touched.successor is not null and touched.successor is distinct from touched.before)::integer;
         removed := removed + (touched.successor is null)::integer;
+    end loop;
+end $$;
+
+-- The same for documents that one transaction wrote; nothing where the tenant has no supersession.
+create or replace function veraz.link_written(documents uuid[], stated text, out made integer, out removed integer)
+language plpgsql as $$
+declare
+    written uuid;
+    links   record;
+begin
+    made := 0; removed := 0;
+    if not veraz.lock_supersession(stated is not null) then
+        return;
+    end if;
+    foreach written in array documents loop
+        select l.made, l.removed into links from veraz.link_supersession(written, stated) l;
+        made := made + links.made;
+        removed := removed + links.removed;
     end loop;
 end $$;
 

@@ -33,6 +33,10 @@ drop policy if exists readable on veraz.chunk;
 create policy readable on veraz.chunk as restrictive for select to veraz_app
     using (veraz.is_writing() or exists (select from veraz.document d where d.tenant_id = chunk.tenant_id and d.document_id = chunk.document_id));
 
+-- What a model said of documents that may be readable to few, or are not there yet: for writers alone.
+drop policy if exists readable on veraz.context_draft;
+create policy readable on veraz.context_draft as restrictive for select to veraz_app using (veraz.is_writing());
+
 drop policy if exists readable on veraz.trace;
 create policy readable on veraz.trace as restrictive for select to veraz_app
     using (veraz.is_writing() or roles <@ veraz.current_roles());

@@ -23,6 +23,7 @@ from veraz.providers import ocr
 from veraz.providers.ocr import OcrMode, Wordless
 from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import document, no_content, refused
+from veraz.providers.parsers.label_titles import without_notice
 from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.pdf import notes
 from veraz.providers.parsers.pdf.flow import (
@@ -158,7 +159,7 @@ _NO_TITLE = (
 
 def _title(file: Any) -> str:
     """The title stated, unless a program put something in its place."""
-    title = " ".join(storable(file.get_metadata_value("Title") or "")[0].split())
+    title = without_notice(" ".join(storable(file.get_metadata_value("Title") or "")[0].split()))
     low = title.casefold()
     by_program = low.startswith(_NO_TITLE[:4]) or low in _NO_TITLE
     named_file = low.endswith(

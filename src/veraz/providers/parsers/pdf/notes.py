@@ -28,7 +28,7 @@ def of_pages(pages: Sequence[PageContent], mode: OcrMode = "off") -> Iterator[st
     if crowded := [page.number for page in pages if page.crowded]:
         yield f"{_pages(crowded)}: too much is drawn to look for ruled tables"
     yield from _counted(pages, "nuls", "NUL character", "removed")
-    yield from _counted(pages, "unread", "character", "left out: the font does not say what they mean")
+    yield from _counted(pages, "unread", "character", "left out: the font does not say what is meant")
     yield from _counted(pages, "notes", "annotation or form field", "left out", "annotations or form fields")
     yield from _pictures(pages)
 

@@ -1,0 +1,9 @@
+-- Purpose: immutable revisions, from a JSON array.
+insert into veraz.revision (tenant_id, revision_id, document_id, number, text, title, url, lang, publisher, license, jurisdiction,
+                            published_at, revised_at, valid_from, valid_to, supersedes, item, edition, raw_hash, bytes_hash, stated, media, parser,
+                            chunker, meta, page_starts, dropped, dropped_why)
+select veraz.current_tenant(), r.*
+  from json_to_recordset(%(revisions)s::json) as r (revision_id uuid, document_id uuid, number integer, text text, title text, url text, lang text,
+       publisher text, license text, jurisdiction text, published_at date, revised_at date, valid_from date, valid_to date, supersedes text,
+       item text, edition text, raw_hash bytea, bytes_hash bytea, stated jsonb, media text, parser text, chunker text, meta jsonb,
+       page_starts integer[], dropped integer[], dropped_why text[])

@@ -1,0 +1,1 @@
+"""Chat models: what writes when it is asked."""
