@@ -64,7 +64,9 @@ class IngestConfig(_Section, frozen=True):
     a longer one; where the model fails, `context_failure` has documents ingested without (header) or refused (refuse).
     `workers` processes
     parse documents, 0 being one a processor; there a document may take `parse_seconds` and `parse_memory_mb`. With `isolated`
-    false they are parsed in the calling process, without limits."""
+    false they are parsed in the calling process, without limits. `ocr`: whether pages of PDF files that hold no text are
+    recognised, which needs the extra of that name; such a document may take four times `parse_seconds` more for each of
+    these pages, and 1 GiB more."""
 
     chunk_tokens: int = 512
     chunker: str = "structure"
@@ -77,6 +79,7 @@ class IngestConfig(_Section, frozen=True):
     workers: int = 0
     parse_seconds: float = 30.0
     parse_memory_mb: int = 1024
+    ocr: bool = False
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")

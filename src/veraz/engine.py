@@ -59,6 +59,7 @@ from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
+from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
 from veraz.nouns.trace import Trace
@@ -66,6 +67,7 @@ from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
 from veraz.ops.health import checks
 from veraz.ops.show import show_document
+from veraz.providers import ocr
 from veraz.providers.embedders.registry import open_embedder
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
@@ -499,6 +501,7 @@ class AsyncVeraz:
             parsers=self._parsers,
             detector=self._open_detector(),
             chunking=self._chunking(),
+            ocr=ocr.VERSION if self.config.ingest.ocr and ocr.installed() else "",
             context=context or self._context_rules(None),
             progress=progress,
         )
@@ -802,6 +805,16 @@ class AsyncVeraz:
             shown = await show_document(connection, external_id, source, revision, as_of)
         return await self._with_hidden_successor(shown)
 
+    async def repeated(self, source: str, *, least: int = 2, top: int = 20) -> Repeated:
+        """What at least `least` documents of a source say to the letter, the `top` texts of most documents, and how much of the
+        source that is. Only what the caller may read and a search would look through counts."""
+        check_count("least", least)
+        check_count("top", top)
+        identity = await self.identity()
+        await self._check_source(identity, source)
+        async with self._database.transaction(identity) as connection:
+            return await ops_store.repeated_texts(connection, source, least, top)
+
     async def _with_hidden_successor(self, shown: Shown) -> Shown:
         """Names a successor that was deleted, to who could read it were it not: it hides this document all the same."""
         if shown.superseded_at is None or shown.superseded_by is not None:
@@ -882,6 +895,7 @@ class AsyncVeraz:
             hits=result.hits,
             texts={key: found.text for key, found in texts.items()},
             pages={key: found.page_starts for key, found in texts.items()},
+            recognised={key: found.recognised for key, found in texts.items()},
             words=weights,
             vector=run.vector,
             dense_pool=tuple(c.score for c in run.arms.get("semantic", ())),
@@ -1172,7 +1186,9 @@ def _parsers(config: Config) -> DocumentParser:
     """Shared by all that act on one open engine, and closed with it. No process is started before a document is parsed."""
     settings = config.ingest
     limits = Limits(settings.parse_seconds, settings.parse_memory_mb << 20)
-    return ParserPool(settings.workers, limits) if settings.isolated else ParsersHere()
+    if not settings.isolated:
+        return ParsersHere(ocr=settings.ocr)
+    return ParserPool(settings.workers, limits, ocr=settings.ocr)
 
 
 def _chat(config: Config) -> ChatModel | None:

@@ -18,6 +18,7 @@ from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.question import Filters
+from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
 from veraz.nouns.trace import Trace
@@ -316,6 +317,11 @@ class Veraz:
         """A document as it is stored: its revisions, its place in a supersession, the sections and chunks of one revision: the
         current one, or `revision`, or the one that held on the day `as_of`."""
         return self._portal.run(self._engine.show(external_id, source=source, revision=revision, as_of=as_of))
+
+    def repeated(self, source: str, *, least: int = 2, top: int = 20) -> Repeated:
+        """What at least `least` documents of a source say to the letter, the `top` texts of most documents, and how much of the
+        source that is. Only what the caller may read and a search would look through counts."""
+        return self._portal.run(self._engine.repeated(source, least=least, top=top))
 
     def ask(
         self,

@@ -325,7 +325,7 @@ def test_pages_without_text_are_named_and_blank_ones_are_not() -> None:
         Page().lines(50, 100, "The hook block must be replaced."),
     ]
     doc = parse(build(*pages))
-    assert doc.warnings == ("pages 2, 4-5 hold no text; needs OCR",)
+    assert doc.warnings == ("pages 2, 4-5 hold no text; needs OCR: set [ingest] ocr = true",)
     assert page_of(doc, doc.text.index("hook block")) == 6
     assert page_of(doc, 0) == 1
 

@@ -75,7 +75,7 @@ def test_a_scan_is_refused(cases: Path) -> None:
 
 def test_an_unreadable_page_is_named_and_pages_stay_right(cases: Path) -> None:
     doc = parse(cases / "h_partial_text.pdf")
-    assert doc.warnings == ("page 2 holds no text; needs OCR",)
+    assert doc.warnings == ("page 2 holds no text; needs OCR: set [ingest] ocr = true",)
     assert page_of(doc, doc.text.index("HB-9")) == 3
     assert page_of(doc, doc.text.index("crane")) == 1
 

@@ -31,7 +31,7 @@ def test_fields_have_their_places_and_the_rest_is_meta() -> None:
         "r0",
         Access(("a", "b")),
     )
-    assert (doc.document_type, doc.media, doc.parser) == ("leaflet", "record", "record/1+plain/2")
+    assert (doc.document_type, doc.media, doc.parser) == ("leaflet", "record", "record/1+plain/3")
     assert doc.meta == {"cui": ["C1"], "nested": {"k": [1, None]}, "category": None}
     assert doc.text == "Words."
 

@@ -16,7 +16,7 @@ from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
-from veraz.providers.parsers.worker import Limits
+from veraz.providers.parsers.worker import RECOGNITION_MEMORY, Limits
 
 LIMITS = Limits(seconds=4, memory=512 << 20, characters=100_000)
 
@@ -79,6 +79,23 @@ async def test_too_much_text_is_refused(hostile: ParserPool) -> None:
         await hostile.parse(item("a" * 100_001))
 
 
+async def test_pages_to_recognise_get_more_time_in_a_process_of_their_own() -> None:
+    pool = ParserPool(1, Limits(seconds=3), ocr=True, module="tests.support.hostile_worker")
+    try:
+        assert (await pool.parse(item("wordless page"))).text == "wordless page"
+        assert [len(crew.idle) for crew in (pool._readers, pool._recognisers)] == [1, 1]
+        assert (await pool.parse(item("good text"))).text == "good text"
+        with pytest.raises(ItemError, match="took longer than 3 s"):
+            await pool.parse(item("hang"))
+    finally:
+        await pool.close()
+
+
+def test_what_recognition_may_cost() -> None:
+    limits = Limits(seconds=10, memory=100, characters=5)
+    assert limits.recognising(3) == Limits(seconds=130, memory=100 + RECOGNITION_MEMORY, characters=5)
+
+
 async def test_the_answer_is_what_the_parser_gives_here() -> None:
     page = RawItem(
         "p.md", "p.md", "markdown", payload=b"---\ndate: 2024-02-03\nacl: [a, b]\nx: 1\n---\n# T\n\nwords\n"
@@ -98,7 +115,7 @@ async def test_an_idle_process_ends_with_its_parent() -> None:
     """Nothing is left behind when the caller is killed: the end of its input ends a process."""
     pool = ParserPool(1, Limits())
     await pool.parse(item("text"))
-    (worker,) = pool._idle
+    (worker,) = pool._readers.idle
     assert worker._process.stdin is not None
     worker._process.stdin.close()
     async with asyncio.timeout(5):
@@ -109,11 +126,11 @@ async def test_an_idle_process_ends_with_its_parent() -> None:
 async def test_a_process_that_was_ended_while_idle_costs_no_document() -> None:
     pool = ParserPool(1, Limits())
     await pool.parse(item("text"))
-    (worker,) = pool._idle
+    (worker,) = pool._readers.idle
     worker._process.kill()
     await worker._process.wait()
     assert (await pool.parse(item("more"))).text == "more"
-    assert pool._idle != [worker]
+    assert pool._readers.idle != [worker]
     await pool.close()
 
 
@@ -136,7 +153,7 @@ async def test_a_process_that_is_killed_at_work_costs_one_document_and_says_what
     pool = ParserPool(1, LIMITS, module="tests.support.hostile_worker")
     try:
         assert (await pool.parse(item("good text"))).text == "good text"
-        (worker,) = pool._idle
+        (worker,) = pool._readers.idle
         asyncio.get_running_loop().call_later(0.5, os.kill, worker._process.pid, signal.SIGKILL)
         found = await outcome(pool, item("hang"))
         assert isinstance(found, ItemError)

@@ -21,6 +21,7 @@ from veraz.nouns.lifecycle import Expired, Retention
 from veraz.nouns.shown import HiddenSuccessor, ShownRevision
 from veraz.nouns.status import Counts, DeadRows
 from veraz.ops.show import FoundDocument
+from veraz.ops.store import RepeatedRow
 from veraz.search.store import HydratedRow
 
 STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
@@ -59,6 +60,7 @@ READING = {
     "ops/document_revisions",
     "ops/find_document",
     "ops/readable_documents",
+    "ops/repeated_texts",
     "ops/retention_policy",
     "ops/revision_chunks",
     "ops/revision_sections",
@@ -81,6 +83,7 @@ ROWS: dict[str, type[Any]] = {
     "ops/document_revisions": ShownRevision,
     "ops/find_document": FoundDocument,
     "ops/hidden_successor": HiddenSuccessor,
+    "ops/repeated_texts": RepeatedRow,
     "ops/retention_policy": Retention,
     "search/hydrate": HydratedRow,
 }

@@ -9,10 +9,14 @@ import sys
 import time
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.ocr import OcrMode, Wordless
 from veraz.providers.parsers import plain, worker
 
 
 class Hostile:
+    def __init__(self, ocr: OcrMode = "off") -> None:
+        self.ocr = ocr
+
     def parse(self, item: RawItem) -> ParsedDocument:
         word = (item.payload or b"").split()[0]
         if word == b"hang":
@@ -35,6 +39,10 @@ class Hostile:
         elif word == b"print":
             print("noise" * 10_000)
             sys.stderr.write("noise" * 10_000)
+        elif word == b"wordless" and self.ocr == "elsewhere":
+            raise Wordless(2)
+        elif word == b"wordless" and self.ocr == "here":
+            time.sleep(4)  # longer than an ordinary document may take in the test
         elif word == b"flood":
             flood()
         elif word == b"raise":
@@ -58,7 +66,7 @@ def _is_open_pipe(fd: int) -> bool:
         return False
 
 
-worker.parser_for = lambda _: Hostile()  # type: ignore[assignment]
+worker.parser_for = lambda _, ocr: Hostile(ocr)  # type: ignore[assignment]
 
 if __name__ == "__main__":
     worker.main()

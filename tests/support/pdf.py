@@ -111,7 +111,7 @@ def build(
         objects[9] = (
             f"<< /Type /Outlines /First {first} 0 R /Last {last} 0 R /Count {len(bookmarks)} >>".encode()
         )
-    return _file(objects)
+    return file_of(objects)
 
 
 def _stream(content: bytes) -> bytes:
@@ -130,7 +130,7 @@ def _meaning(letters: Mapping[str, str]) -> bytes:
     ).encode()
 
 
-def _file(objects: Mapping[int, bytes]) -> bytes:
+def file_of(objects: Mapping[int, bytes]) -> bytes:
     out = bytearray(b"%PDF-1.7\n")
     places = {}
     for number, body in sorted(objects.items()):

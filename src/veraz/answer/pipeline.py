@@ -28,7 +28,7 @@ CERTAIN_MARGIN = 0.15
 class Evidence:
     """What was retrieved for a question, in which embedding space (none: words alone). `words` are its content words with their
     idf; `tops` are chunk ids as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every
-    hit's revision, `pages` where its pages begin."""
+    hit's revision, `pages` where its pages begin, `recognised` those that come from OCR."""
 
     question: str
     lang: str
@@ -36,6 +36,7 @@ class Evidence:
     hits: tuple[Hit, ...]
     texts: Mapping[RevisionKey, str]
     pages: Mapping[RevisionKey, tuple[int, ...]]
+    recognised: Mapping[RevisionKey, frozenset[int]]
     words: Mapping[str, float]
     vector: Vectors | None
     dense_pool: tuple[float, ...]
@@ -114,7 +115,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     disputes, unfounded = validate.validate_conflicts(disputes, citations, evidence.texts)
     dropped = tuple(dict.fromkeys((*checked.dropped, *unfounded)))
     claims, citations, disputes = _renumber(checked.claims, citations, disputes)
-    citations = tuple(_on_its_page(citation, evidence.pages) for citation in citations)
+    citations = tuple(_on_its_pages(citation, evidence) for citation in citations)
     text = _text(claims, citations, disputes, evidence.lang)
     return Draft(
         outcome="conflicting" if disputes else "answered",
@@ -130,10 +131,16 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     )
 
 
-def _on_its_page(citation: Citation, pages: Mapping[RevisionKey, tuple[int, ...]]) -> Citation:
-    """A chunk may go over several pages: a quotation stands on the one where it begins."""
-    starts = pages.get((citation.source, citation.external_id, citation.revision), ())
-    return replace(citation, page=bisect_right(starts, citation.start) or None)
+def _on_its_pages(citation: Citation, evidence: Evidence) -> Citation:
+    """A chunk may go over several pages: a quotation stands on the one where it begins, and was recognised if any of its was."""
+    key = (citation.source, citation.external_id, citation.revision)
+    starts = evidence.pages.get(key, ())
+    first, last = (
+        bisect_right(starts, citation.start),
+        bisect_right(starts, max(citation.start, citation.end - 1)),
+    )
+    recognised = not evidence.recognised.get(key, frozenset()).isdisjoint(range(first, last + 1))
+    return replace(citation, page=first or None, recognised=recognised)
 
 
 async def _question_vector(evidence: Evidence, embedder: Embedder) -> Vectors | None:

@@ -48,11 +48,11 @@ def marked(text: str, citations: Sequence[int]) -> str:
 
 
 def changes(citations: Sequence[Citation], lang: str, today: date) -> tuple[str, ...]:
-    """What a reader must know of each cited document that is not what it seems: replaced, changed since, expired, or only to hold
-    from a later day."""
+    """What a reader must know of each cited document that is not what it seems: replaced, changed since, expired, only to hold
+    from a later day, or recognised from a picture."""
     said, notes = _said(lang), dict[str, None]()
     for c in citations:
-        for note in (_not_yet(c, said, today), _changed(c, said, today)):
+        for note in (_not_yet(c, said, today), _changed(c, said, today), _recognised(c, said)):
             if note:
                 notes[note] = None
     return tuple(notes)
@@ -66,6 +66,10 @@ def _not_yet(c: Citation, said: Mapping[str, str], today: date) -> str:
         return note
     other = f"{c.in_force.title or c.in_force.external_id} ({c.source}/{c.in_force.external_id})"
     return f"{note} {said['until_then'].format(document=other, revision=c.in_force.revision)}"
+
+
+def _recognised(c: Citation, said: Mapping[str, str]) -> str:
+    return said["recognised"].format(document=_name(c), page=c.page) if c.recognised else ""
 
 
 def _changed(c: Citation, said: Mapping[str, str], today: date) -> str:

@@ -22,10 +22,12 @@ async def word_weights(connection: Connection, words: Sequence[str], analyser: s
 
 @dataclass(frozen=True, slots=True)
 class RevisionText:
-    """`page_starts`: where each page begins in `text`; empty for a text without pages."""
+    """`page_starts`: where each page begins in `text`; empty for a text without pages. `recognised`: the pages, from 1, whose
+    text comes from OCR."""
 
     text: str
     page_starts: tuple[int, ...]
+    recognised: frozenset[int]
 
 
 async def revision_texts(
@@ -35,8 +37,8 @@ async def revision_texts(
         statement("answer", "revision_texts"), {"revision_ids": list(revision_ids)}
     )
     return {
-        (source, external_id, number): RevisionText(text, tuple(pages))
-        for source, external_id, number, text, pages in await cursor.fetchall()
+        (source, external_id, number): RevisionText(text, tuple(pages), frozenset(seen))
+        for source, external_id, number, text, pages, seen in await cursor.fetchall()
     }
 
 

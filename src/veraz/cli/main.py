@@ -26,6 +26,7 @@ VERBS = {
     "supersede": "Say that a document is replaced by another one, or is not.",
     "retention": "How long what is no longer current is kept: show, set, run.",
     "show": "A document: sections, chunks, revisions, supersession chain.",
+    "repeated": "What several documents of a source say to the letter.",
     "search": "The chunks that answer a question best.",
     "ask": "An answer with citations, a conflict, a refusal or a fixed route.",
     "why": "Explain a search or an answer from its stored trace alone.",

@@ -15,6 +15,7 @@ def shapes() -> dict[str, type]:
     from veraz.nouns.evaluation import EvalReport
     from veraz.nouns.evidence import SearchResult
     from veraz.nouns.identity import NewKey, Tenant
+    from veraz.nouns.repeated import Repeated
     from veraz.nouns.shown import Shown
     from veraz.nouns.status import Initialised, Status
 
@@ -23,6 +24,7 @@ def shapes() -> dict[str, type]:
         "status": Status,
         "ingest": IngestReport,
         "show": Shown,
+        "repeated": Repeated,
         "search": SearchResult,
         "ask": Answer,
         "eval run": EvalReport,

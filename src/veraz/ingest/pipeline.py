@@ -41,7 +41,7 @@ from veraz.nouns.corpus import (
     SourceSettings,
     Vectors,
 )
-from veraz.providers.parsers import PARSERS_VERSION, stated_access
+from veraz.providers.parsers import PARSERS_VERSION, SCANS, stated_access
 from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
 
 WINDOW_CHUNKS = 384
@@ -90,9 +90,11 @@ class Ingest:
         parsers: DocumentParser,
         detector: LanguageDetector,
         chunking: Chunking,
+        ocr: str = "",
         context: ContextRules = NO_CONTEXTS,
         progress: Progress | None = None,
     ) -> None:
+        """`ocr`: the engine that recognises pages without text; "" where none does."""
         self._database = database
         self._identity = identity
         self._embedder = embedder
@@ -101,6 +103,7 @@ class Ingest:
         self._overrides = overrides
         self._parsers = parsers
         self._detector = detector
+        self._ocr = ocr
         limit = min(chunking.limit, embedder.space.max_tokens)
         if context.room * 2 > limit:
             raise UsageError(
@@ -180,7 +183,7 @@ class Ingest:
         return self.tally.report(dry_run=True)
 
     def _compare(self, item: RawItem, stored: store.KnownDocument | None, renamed: set[str]) -> None:
-        digest, stated = plan.raw_hash(item, self._versions), self._overrides.stated()
+        digest, stated = self._digest(item), self._overrides.stated()
         if stored is not None and stored.erased_at is not None:
             raise failures.erased(item, stored.erased_at)
         if stored is not None and stored.holds(digest, stated):
@@ -214,6 +217,11 @@ class Ingest:
             "parsers": PARSERS_VERSION,
             **({"context": self._rules.version} if self._rules.version else {}),
         }
+
+    def _digest(self, item: RawItem) -> bytes:
+        """Where pages are recognised from now on, files that may hold such pages are parsed again."""
+        recognised = {"ocr": self._ocr} if self._ocr and item.media in SCANS else {}
+        return plan.raw_hash(item, self._versions | recognised)
 
     # --- what is gone
 
@@ -270,7 +278,7 @@ class Ingest:
         stated = self._overrides.stated()
         for item in items:
             stored = known.get(item.external_id)
-            digest = plan.raw_hash(item, self._versions)
+            digest = self._digest(item)
             if self._of_run.passed_over(item.external_id):
                 self._count("unchanged")
             under_way = self._of_run.under_way(item.external_id)

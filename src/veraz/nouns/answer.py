@@ -41,6 +41,7 @@ class Citation:
     holds_from: date | None = None
     superseded_since: date | None = None
     in_force: InForce | None = None
+    recognised: bool = False  # by OCR, from the picture of a page: what is printed there may read otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,7 @@ class ParsedDocument:
     meta: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     rulers: tuple[Span, ...] = ()  # drawn lines and hidden markup: in no block, and no content
+    repeated: tuple[Span, ...] = ()  # running heads and menus that were said before: in no block
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +157,13 @@ class Chunk:
         return "\n\n".join(part for part in (self.header, self.context, body) if part)
 
 
-DropReason = Literal["blank", "heading", "markup", "ruler"]
+DropReason = Literal["blank", "heading", "markup", "repeated", "ruler"]
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A range that is in no chunk. blank: white space; heading: it is in the heading path; markup: signs that say nothing alone;
-    ruler: a line drawn with characters."""
+    ruler: a line drawn with characters; repeated: what every page says again, where it was said before."""
 
     start: int
     end: int

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.nouns.corpus import SpaceSpec
 from veraz.nouns.evaluation import EvalReport
+from veraz.nouns.repeated import Repeated, RepeatedText
 from veraz.nouns.status import Counts, DeadRows, LexicalState
 
 
@@ -60,6 +62,29 @@ async def readable_documents(
     parameters = {"external_ids": list(external_ids), "source": source}
     rows = await (await connection.execute(statement("ops", "readable_documents"), parameters)).fetchall()
     return frozenset(row[0] for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRow:
+    """The columns of repeated_texts.sql."""
+
+    documents: int
+    passages: int
+    example: str
+    body: str
+    repeated_passages: int
+    all_passages: int
+
+
+async def repeated_texts(connection: Connection, source: str, least: int, top: int) -> Repeated:
+    parameters = {"source": source, "least": least, "top": top}
+    rows = await rows_of(connection, RepeatedRow, statement("ops", "repeated_texts"), parameters)
+    return Repeated(
+        source=source,
+        repeated_passages=rows[0].repeated_passages if rows else 0,
+        all_passages=rows[0].all_passages if rows else 0,
+        texts=tuple(RepeatedText(r.documents, r.passages, r.example, r.body) for r in rows),
+    )
 
 
 async def insert_run(connection: Connection, report: EvalReport) -> None:

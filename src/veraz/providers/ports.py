@@ -16,6 +16,7 @@ from veraz.nouns.corpus import (
     TextKind,
     Vectors,
 )
+from veraz.nouns.scan import Picture, SeenLine
 
 
 class Embedder(Protocol):
@@ -65,6 +66,20 @@ class DocumentParser(Protocol):
     async def parse(self, item: RawItem) -> ParsedDocument: ...
 
     async def close(self) -> None: ...
+
+
+class OcrEngine(Protocol):
+    """Recognises printed text in pictures, without the network. Not for threads."""
+
+    @property
+    def version(self) -> str:
+        """Name of the engine and of its models: raised when the same picture may give other text."""
+        ...
+
+    def read(self, picture: Picture) -> Sequence[SeenLine]:
+        """The lines of text in a picture, in no order that counts; none for a blank one. Lines that it is unsure of are given
+        too, with a low confidence."""
+        ...
 
 
 class LanguageDetector(Protocol):

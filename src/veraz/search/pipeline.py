@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -94,20 +94,17 @@ async def run_search(
     )
     semantic = _semantic_question(request, vector, space_id, config)
     async with database.transaction(identity) as connection:
-        with timer.stage("arms"):
-            if request.as_of is None:
-                arms = await store.run_arms(connection, request.filters, lexical, semantic)
-            else:
-                arms = await store.run_arms_as_of(
-                    connection, request.filters, lexical, semantic, request.as_of
-                )
-        arms, shortfall = await _repair(connection, request, arms, lexical, semantic, timer)
-        with timer.stage("fuse"):
-            settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
-            candidates = _asked(arms)
-            fused = fuse(candidates, settings)
+        settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
+        pool = config.pool
+        arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+        candidates, distinct = await _read(connection, arms, settings, request.k, timer)
+        if _copies_fill(distinct, request.k, arms, pool):
+            pool *= DEEPER
+            lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
+            arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+            candidates, distinct = await _read(connection, arms, settings, request.k, timer)
         with timer.stage("read"):
-            found = await _with_in_force(connection, await _distinct(connection, fused, request.k))
+            found = await _with_in_force(connection, distinct)
             terms = await _terms(connection, request, question)
             unknown = await store.unknown_sources(connection, request.filters)
     notes += _remarks(request, question, arms, unknown)
@@ -124,7 +121,7 @@ async def run_search(
         timings_ms=timer.finish(),
         hits=ranked,
         notes=tuple(notes),
-        config=_configuration(request, config, settings, arms),
+        config=_configuration(request, config, settings, arms, pool),
         as_of=request.as_of,
     )
     return SearchRun(result, vector, candidates)
@@ -176,6 +173,48 @@ def _semantic_question(
         config.max_scan_tuples,
         request.exact or request.few,
     )
+
+
+DEEPER = 10
+"""Times the pool in which an arm is asked again after copies of a few texts filled it."""
+
+Question = TypeVar("Question", store.LexicalQuestion, store.SemanticQuestion)
+
+
+def _deeper(question: Question | None, pool: int) -> Question | None:
+    return None if question is None else replace(question, pool=pool)
+
+
+def _copies_fill(found: Sequence[tuple[Fused, Hit]], k: int, arms: store.ArmResults, pool: int) -> bool:
+    """Whether the result is short because many documents say the same, while an arm could give more."""
+    full = any(len(candidates) >= pool for candidates in _asked(arms).values())
+    return full and len(found) < k and any(hit.also for _, hit in found)
+
+
+async def _ask(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+) -> tuple[store.ArmResults, dict[str, Any] | None]:
+    with timer.stage("arms"):
+        if request.as_of is None:
+            arms = await store.run_arms(connection, request.filters, lexical, semantic)
+        else:
+            arms = await store.run_arms_as_of(connection, request.filters, lexical, semantic, request.as_of)
+    return await _repair(connection, request, arms, lexical, semantic, timer)
+
+
+async def _read(
+    connection: Connection, arms: store.ArmResults, settings: FusionSettings, k: int, timer: Timer
+) -> tuple[dict[str, list[Candidate]], list[tuple[Fused, Hit]]]:
+    """The arms' candidates, and the best k hits of them that say different things."""
+    with timer.stage("fuse"):
+        candidates = _asked(arms)
+        fused = fuse(candidates, settings)
+    with timer.stage("read"):
+        return candidates, await _distinct(connection, fused, k)
 
 
 async def _repair(
@@ -341,13 +380,17 @@ def _explain(
 
 
 def _configuration(
-    request: SearchRequest, config: SearchConfig, settings: FusionSettings, arms: store.ArmResults
+    request: SearchRequest,
+    config: SearchConfig,
+    settings: FusionSettings,
+    arms: store.ArmResults,
+    pool: int,
 ) -> dict[str, Any]:
     return {
         "fusion": settings.method,
         "semantic_weight": settings.semantic_weight,
         "rrf_k": settings.k,
-        "pool": config.pool,
+        "pool": pool,
         "lexical": {
             "analyser": request.analyser,
             "budget": config.budget,

@@ -94,6 +94,8 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "now": datetime.now(UTC),
         "document_ids": [d["document_id"] for d in documents],
         "external_ids": [d["external_id"] for d in documents],
+        "least": 1,
+        "top": 1000,
         "raw_hashes": [row[0] for row in siege.truth("select raw_hash from veraz.revision")],
         "revision_ids": [r for d in documents for r in d["revisions"]],
         "chunk_ids": chunks,

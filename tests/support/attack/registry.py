@@ -167,6 +167,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/purge_history": WRITE,
     "ops/purge_traces": WRITE,
     "ops/readable_documents": CONTENT,
+    "ops/repeated_texts": CONTENT,
     "ops/retention_policy": STATISTICS,
     "ops/revision_chunks": CONTENT,
     "ops/revision_sections": CONTENT,

@@ -98,6 +98,7 @@ def _show_sources(out: Console, citations: Iterable[Citation]) -> None:
             text(f"[{citation.n}] ", "bold") + text(path_of(citation.title, citation.heading_path), "cyan")
         )
         page = f"page {citation.page}" if citation.page is not None else None
+        page = f"{page}, recognised by OCR" if citation.recognised else page
         place = f"{citation.source}/{citation.external_id}#{citation.ord}"
         show_parts(out, [place, revised(citation.revised_at), page, standing(citation)], 4)
         if citation.url:

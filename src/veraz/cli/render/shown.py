@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -65,7 +65,20 @@ def _facts(shown: Shown, revision: ShownRevision) -> Iterator[tuple[str, Any]]:
     yield "published", revision.published_at
     yield "revised", revision.revised_at
     yield "valid", _validity(revision)
+    yield "recognised", _recognised(revision)
     yield "text", f"{revision.length:,} code points, parsed by {revision.parser}, cut by {revision.chunker}"
+
+
+def _recognised(revision: ShownRevision) -> str:
+    """What OCR made of pages without text; other media may use that name for something else."""
+    found = revision.meta.get("recognised")
+    if revision.parser.split("/")[0] != "pdf" or not isinstance(found, Mapping):
+        return ""
+    pages = ", ".join(
+        f"{page} ({confidence:.2f})"
+        for page, confidence in zip(found["pages"], found["confidence"], strict=True)
+    )
+    return f"pages with their confidence: {pages}; by {found['engine']}"
 
 
 def readers(access: Access) -> str:

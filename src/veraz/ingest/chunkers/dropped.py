@@ -22,14 +22,15 @@ def dropped(doc: ParsedDocument, chunks: Iterable[Chunk]) -> tuple[Dropped, ...]
 
 
 def between_blocks(doc: ParsedDocument) -> list[Dropped]:
-    """Headings, rulers and hidden markup: all that stands between the blocks of a document but white space."""
-    parts = sorted([*_headings(doc), *_rulers(doc)], key=lambda part: part.start)
+    """Headings, rulers, hidden markup and what is repeated: all that stands between the blocks of a document but white space."""
+    repeated = [Dropped(span.start, span.end, "repeated") for span in doc.repeated]
+    parts = sorted([*_headings(doc), *_rulers(doc), *repeated], key=lambda part: part.start)
     return [part for part in parts if part.start < part.end]
 
 
 def _headings(doc: ParsedDocument) -> Iterator[Dropped]:
     first = {block.section: block.start for block in reversed(doc.blocks)}
-    lines = [ruler.start for ruler in doc.rulers]
+    lines = sorted(part.start for part in (*doc.rulers, *doc.repeated))
     for section in doc.sections:
         if section.level:
             end = first.get(section.ord, section.end)

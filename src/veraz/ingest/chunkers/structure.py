@@ -14,9 +14,10 @@ markup that the parser named as such, when nothing follows them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import msgspec
 
@@ -49,25 +50,40 @@ class Run:
     def end(self) -> int:
         return self.units[-1].end
 
-    def display(self, text: str) -> str:
+    def spans(self, repeated: Sequence[Span]) -> tuple[Span, ...]:
+        """Its text without what is repeated between its units."""
+        spans, at = [], self.start
+        first = bisect_left(repeated, self.start, key=lambda span: span.start)
+        for gap in takewhile(lambda span: span.start < self.end, repeated[first:]):
+            spans.append(Span(at, gap.start))
+            at = gap.end
+        return (*spans, Span(at, self.end))
+
+    def display(self, text: str, spans: Sequence[Span]) -> str:
         only = self.units[0]
         if only.shown is not None:
             return only.shown
-        return f"{only.before}{text[self.start : self.end]}{self.units[-1].after}"
+        return f"{only.before}{said(text, spans)}{self.units[-1].after}"
 
-    def embedded(self, text: str) -> str | None:
+    def embedded(self, text: str, spans: Sequence[Span]) -> str | None:
         """Rows of tables as sentences, all else as it is shown; None where nothing is a table."""
         if all(unit.kind != "table" for unit in self.units):
             return None
         parts, at = [self.units[0].lead], self.start
         for unit in self.units:
-            parts += [text[at : unit.start], unit.body(text)]
+            parts += [said(text, spans, at, unit.start), unit.body(text)]
             at = unit.end
         return "".join([*parts, self.units[-1].after])
 
     @property
     def section(self) -> int:
         return self.units[0].section
+
+
+def said(text: str, spans: Sequence[Span], start: int = 0, end: int | None = None) -> str:
+    """The text of the spans, as far as it lies between start and end."""
+    end = len(text) if end is None else end
+    return "".join(text[max(span.start, start) : max(min(span.end, end), start)] for span in spans)
 
 
 class Structure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,17 +232,18 @@ class Packer:
 
     def _chunk(self, run: Run) -> Chunk:
         section = self.doc.sections[run.section]
-        display, embedded = run.display(self.text), run.embedded(self.text)
+        spans = run.spans(self.doc.repeated)
+        display, embedded = run.display(self.text, spans), run.embedded(self.text, spans)
         return Chunk(
             ord=0,
             section=section.ord,
             heading_path=section.heading_path,
             kind=_main_kind(run.units),
-            body=self.text[run.start : run.end],
+            body=said(self.text, spans),
             display=display,
             header=self.headers[section.ord][0],
             token_count=0,
-            spans=(Span(run.start, run.end),),
+            spans=spans,
             page=page_of(self.doc, run.start),
             embedded=None if embedded == display else embedded,
         )

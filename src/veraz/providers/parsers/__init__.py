@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from veraz.errors import ItemError
-from veraz.nouns.corpus import Access, RawItem
+from veraz.nouns.corpus import Access, Media, RawItem
+from veraz.providers.ocr import OcrMode
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "4"
+PARSERS_VERSION = "5"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
 
+SCANS: frozenset[Media] = frozenset({"pdf"})
+"""Media that may hold pages without text."""
 
 _PARSERS: Mapping[str, str] = {
     "record": "record:RecordParser",
@@ -32,11 +35,12 @@ _PARSERS: Mapping[str, str] = {
 }
 
 
-def parser_for(item: RawItem) -> Parser:
-    """The parser of the item's medium. Libraries of a format load when it is first met."""
+def parser_for(item: RawItem, ocr: OcrMode = "off") -> Parser:
+    """The parser of the item's medium. Libraries of a format load when it is first met. `ocr` concerns pages without text."""
     module, _, name = _PARSERS[item.media].partition(":")
+    stated = (ocr,) if item.media in SCANS else ()
     try:
-        found: Parser = getattr(import_module(f"veraz.providers.parsers.{module}"), name)()
+        found: Parser = getattr(import_module(f"veraz.providers.parsers.{module}"), name)(*stated)
     except ModuleNotFoundError as error:
         raise ItemError(
             f"files of this kind need the package {error.name}, which is not installed",

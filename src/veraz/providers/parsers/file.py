@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers.fields import Stated
-from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, ruler_spans
+from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, repeated_spans, ruler_spans
 from veraz.text.decode import Decoded, NotText, decode
 
 
@@ -63,5 +63,6 @@ def document(
         page_starts=outline.page_starts,
         warnings=(*warnings, *outline.warnings),
         rulers=ruler_spans(outline),
+        repeated=repeated_spans(outline),
         **stated,
     )

@@ -17,6 +17,7 @@ from veraz.nouns.corpus import ParsedDocument, RawItem, Span
 from veraz.providers.parsers.cells import Shown, is_data, layout, read_table
 from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import decoded, document
+from veraz.providers.parsers.menus import repeated_menus
 from veraz.providers.parsers.outline import Outline
 from veraz.providers.parsers.shallow import shallow
 from veraz.providers.parsers.unseen import declarations, unseen
@@ -24,7 +25,7 @@ from veraz.providers.parsers.writing import Writer
 from veraz.text.decode import storable
 from veraz.text.scripts import subscript, superscript
 
-VERSION = "html/3"
+VERSION = "html/4"
 
 _DROPPED = frozenset({
     "script", "style", "template", "noscript", "iframe", "object", "embed", "svg", "canvas", "audio", "video",
@@ -65,15 +66,18 @@ class Left:
     images: int = 0
     disguised: int = 0
     tables: int = 0
+    menus: int = 0
 
     def back_to(self, before: Left) -> None:
         """Forgets what was counted since: it is read once more."""
         self.images, self.disguised, self.tables = before.images, before.disguised, before.tables
+        self.menus = before.menus
 
     def warnings(self) -> tuple[str, ...]:
         said = (
             (self.images, "{} without a description left out", "image"),
             (self.disguised, "{} that no reader can see (by size, place or colour) left out", "passage"),
+            (self.menus, "{} left out of the passages: an earlier one says the same", "menu"),
             (self.tables, "{} too large to lay out written as paragraphs", "table"),
         )
         return tuple(
@@ -110,7 +114,7 @@ def write(source: str, out: Writer, left: Left, *, level: int = 0) -> None:
 def _outline(tree: LexborHTMLParser) -> Outline:
     writer, left = Writer(), Left()
     if tree.body is not None:
-        _Walk(writer, left, layout(tree), plain=_is_plain(tree)).run(tree.body)
+        _Walk(writer, left, layout(tree), repeated_menus(tree), plain=_is_plain(tree)).run(tree.body)
     writer.close()
     title = _page_title(tree) or next((h.title for h in writer.headings if h.level == 1), "")
     title = title or next((h.title for h in writer.headings), "")
@@ -155,12 +159,14 @@ class _Walk:
         writer: Writer,
         left: Left,
         layout: frozenset[int] = frozenset(),
+        menus: frozenset[int] = frozenset(),
         *,
         plain: bool,
         level: int = 0,
         depth: int = 0,
     ) -> None:
         self.out, self.left, self.layout, self.plain, self.level = writer, left, layout, plain, level
+        self.menus = menus  # that an earlier one says: their words are kept, and are in no block
         self.depth = depth  # of walks within walks; below the first, all is on one line
         self.lists: list[_List] = []
         self.quotes = 0
@@ -194,7 +200,18 @@ class _Walk:
             _stands_in(node, ("article", "main")) or _heads_section(node)
         ):
             return False
+        if node.mem_id in self.menus and not self.lists and not self.depth:
+            self._menu(node)
+            return False
         return self._enter_inline(node, tag) and self._enter_element(node, tag)
+
+    def _menu(self, node: LexborNode) -> None:
+        self.out.close()
+        self.out.block("paragraph", self._inner(node))
+        piece = self.out.pieces.pop()
+        self.out.repeated.append((piece.start, piece.end))
+        self.left.menus += 1
+        self._paragraph()
 
     def _is_hidden(self, node: LexborNode, *, count: bool = True) -> bool:
         found = unseen(node, plain=self.plain)

@@ -32,8 +32,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The structure of one text. `rulers` are ranges that carry no content (thematic breaks, markup);
-    `title` is what the text itself names as its title, "" if it names none. `page_starts` as in ParsedDocument."""
+    """The structure of one text. `rulers` are ranges that carry no content (thematic breaks, markup); `repeated` those whose
+    content was said before, on another page or in another menu; `title` is what the text itself names as its title, "" if it
+    names none. `page_starts` as in ParsedDocument."""
 
     text: str
     headings: Sequence[Heading]
@@ -42,6 +43,7 @@ class Outline:
     title: str = ""
     warnings: tuple[str, ...] = ()
     page_starts: tuple[int, ...] = ()
+    repeated: Sequence[tuple[int, int]] = ()
 
     @property
     def blank(self) -> bool:
@@ -83,11 +85,16 @@ def ruler_spans(outline: Outline) -> tuple[Span, ...]:
     return tuple(Span(start, end) for start, end in sorted(outline.rulers) if start < end)
 
 
+def repeated_spans(outline: Outline) -> tuple[Span, ...]:
+    return tuple(Span(start, end) for start, end in sorted(outline.repeated) if start < end)
+
+
 def _with_gaps(outline: Outline) -> Iterable[tuple[BlockKind, int, int]]:
     claimed: list[tuple[int, int, BlockKind | None]] = [
         *((p.start, p.end, p.kind) for p in outline.pieces),
         *((h.start, h.end, None) for h in outline.headings),
         *((start, end, None) for start, end in outline.rulers),
+        *((start, end, None) for start, end in outline.repeated),
     ]
     text, at = outline.text, 0
     for start, end, kind in sorted(claimed, key=lambda claim: claim[:2]):

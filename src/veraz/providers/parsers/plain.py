@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from veraz.nouns.corpus import BlockKind, ParsedDocument, RawItem, Span
 from veraz.providers.parsers.captions import captioned
 from veraz.providers.parsers.file import decoded, document
 from veraz.providers.parsers.outline import Heading, Outline, Piece
+from veraz.providers.parsers.running import pages_of, repeated_lines
 from veraz.text.lines import (
     ENDS_SENTENCE,
     WIDE_GAP,
@@ -30,7 +31,7 @@ from veraz.text.lines import (
     wrap_width,
 )
 
-VERSION = "plain/2"
+VERSION = "plain/3"
 
 _NUMBERED = re.compile(r"\s*([1-9]\d?(?:\.[1-9]\d?){0,4})(\.?)\s+(\S.{0,90})")
 _WORD_START = re.compile(r"[^\W\d_]{3}")
@@ -57,7 +58,8 @@ class PlainParser:
 
 def outline(text: str) -> Outline:
     """The outline of plain text. Never fails; text without structure is one paragraph."""
-    groups = list(_groups(text))
+    repeated = repeated_lines(text)
+    groups = list(_groups(text, {line.start for line in repeated}))
     guesses = _confirmed([_guess(text, group) for group in groups], groups)
     headings: list[Heading] = []
     pieces: list[Piece] = []
@@ -70,14 +72,29 @@ def outline(text: str) -> Outline:
         rulers += [(line.start, line.end) for line in group if is_ruler(text, line)]
         for run in _without_rulers(text, group):
             pieces += _pieces(text, run)
-    return Outline(text, headings, captioned(text, pieces), rulers, title=_title(text, groups, headings))
+    return Outline(
+        text,
+        headings,
+        captioned(text, pieces),
+        rulers,
+        title=_title(text, groups, headings),
+        warnings=_said_of(repeated),
+        page_starts=pages_of(text),
+        repeated=[trim(text, line.start, line.end) for line in repeated],
+    )
 
 
-def _groups(text: str) -> Iterator[list[Span]]:
-    """Runs of lines between blank lines."""
+def _said_of(repeated: Sequence[Span]) -> tuple[str, ...]:
+    count = len(repeated)
+    lines = "line that repeats" if count == 1 else "lines that repeat"
+    return (f"{count} {lines} the head or foot of an earlier page left out of the passages",) if count else ()
+
+
+def _groups(text: str, repeated: Container[int]) -> Iterator[list[Span]]:
+    """Runs of lines between blank lines; a running head, known by where it starts, parts them too."""
     group: list[Span] = []
     for line in lines(text):
-        if not text[line.start : line.end].isspace() and line.end > line.start:
+        if not text[line.start : line.end].isspace() and line.end > line.start and line.start not in repeated:
             group.append(line)
         elif group:
             yield group

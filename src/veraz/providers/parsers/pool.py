@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import msgspec
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.ocr import OcrMode
 from veraz.providers.parsers.worker import (
     FRAME,
     SAVE_ANEW,
@@ -24,6 +25,7 @@ from veraz.providers.parsers.worker import (
     Limits,
     Refusal,
     Reply,
+    Task,
     parse,
 )
 
@@ -37,46 +39,73 @@ DOCUMENTS_EACH = 500
 class ParsersHere:
     """In this process and without limits: for tests, and for callers who trust their files."""
 
+    def __init__(self, *, ocr: bool = False) -> None:
+        self._ocr: OcrMode = "here" if ocr else "off"
+
     async def parse(self, item: RawItem) -> ParsedDocument:
-        return _opened(item, await asyncio.to_thread(parse, item, Limits().characters))
+        return _opened(item, await asyncio.to_thread(parse, item, Limits().characters, self._ocr))
 
     async def close(self) -> None:
         pass
 
 
 class ParserPool:
-    """Up to `size` processes (0: one a processor), started when they are first needed. Bound to one event loop."""
+    """Up to `size` documents at once (0: one a processor), in processes that are started when they are first needed. Bound to one
+    event loop. With `ocr`, pages without text are recognised: by processes of their own, so that all other documents keep to the
+    narrower limits."""
 
-    def __init__(self, size: int, limits: Limits, *, module: str = WORKER) -> None:
+    def __init__(self, size: int, limits: Limits, *, ocr: bool = False, module: str = WORKER) -> None:
         self._limits = limits
-        self._module = module
-        self._idle: list[_Worker] = []
+        self._ocr = ocr
+        self._readers = _Crew(module, limits)
+        self._recognisers = _Crew(module, limits.recognising(1))
         self._places = asyncio.Semaphore(size or os.cpu_count() or 1)
-        self._closed = False
 
     async def parse(self, item: RawItem) -> ParsedDocument:
         async with self._places:
-            worker = self._rested() or await _Worker.start(self._module, self._limits)
-            reply = None
-            try:
-                reply = await worker.ask(item, self._limits)
-            finally:
-                if reply is None or reply.tired or worker.tired or self._closed:
-                    await worker.stop()
-                else:
-                    self._idle.append(worker)
+            mode: OcrMode = "elsewhere" if self._ocr else "off"
+            reply = await self._readers.ask(Task(item, self._limits.seconds, mode))
+            if reply.wordless:
+                seconds = self._limits.recognising(reply.wordless).seconds
+                reply = await self._recognisers.ask(Task(item, seconds, "here"))
         return _opened(item, reply)
+
+    async def close(self) -> None:
+        await self._readers.close()
+        await self._recognisers.close()
+
+
+class _Crew:
+    """Processes with the same limits."""
+
+    def __init__(self, module: str, limits: Limits) -> None:
+        self._module = module
+        self._limits = limits
+        self._closed = False
+        self.idle: list[_Worker] = []
+
+    async def ask(self, task: Task) -> Reply:
+        worker = self._rested() or await _Worker.start(self._module, self._limits)
+        reply = None
+        try:
+            reply = await worker.ask(task)
+        finally:
+            if reply is None or reply.tired or worker.tired or self._closed:
+                await worker.stop()
+            else:
+                self.idle.append(worker)
+        return reply
 
     def _rested(self) -> _Worker | None:
         """An idle process. One that was ended meanwhile, as by a system short of memory, must not cost the next document."""
-        while self._idle:
-            if (worker := self._idle.pop()).alive:
+        while self.idle:
+            if (worker := self.idle.pop()).alive:
                 return worker
         return None
 
     async def close(self) -> None:
         self._closed = True
-        idle, self._idle = self._idle, []
+        idle, self.idle = self.idle, []
         for worker in idle:
             await worker.stop()
 
@@ -114,21 +143,21 @@ class _Worker:
     def tired(self) -> bool:
         return self._broken or self._served >= DOCUMENTS_EACH
 
-    async def ask(self, item: RawItem, limits: Limits) -> Reply:
+    async def ask(self, task: Task) -> Reply:
         """The process's reply; a process that does not give one is broken, and says what that means for the document."""
         self._served += 1
         try:
-            frame = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+            frame = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
         except RecursionError:
             return Reply(refusal=TOO_DEEP)
         try:
-            async with asyncio.timeout(limits.seconds):
+            async with asyncio.timeout(task.seconds):
                 return await self._exchange(frame)
         except TimeoutError:
             self._broken = True
             return Reply(
                 refusal=Refusal(
-                    f"took longer than {limits.seconds:g} s to parse",
+                    f"took longer than {task.seconds:g} s to parse",
                     fix="split or simplify the file, or raise [ingest] parse_seconds",
                 )
             )
@@ -184,8 +213,7 @@ class _Worker:
 
 
 def _command(module: str, limits: Limits) -> Sequence[str]:
-    stated = (str(limits.seconds), str(limits.memory), str(limits.characters))
-    return (sys.executable, "-P", "-m", module, *stated)
+    return (sys.executable, "-P", "-m", module, str(limits.memory), str(limits.characters))
 
 
 def _named(code: int) -> str:

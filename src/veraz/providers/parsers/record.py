@@ -10,7 +10,7 @@ from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import plain
 from veraz.providers.parsers.fields import read_fields, read_title
 from veraz.providers.parsers.file import located
-from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, ruler_spans
+from veraz.providers.parsers.outline import Outline, build_blocks, build_sections, repeated_spans, ruler_spans
 from veraz.text.decode import storable
 
 VERSION = "record/1"
@@ -57,6 +57,7 @@ class RecordParser:
             media=item.media,
             warnings=(*warnings, *outline.warnings, *notes),
             rulers=ruler_spans(outline),
+            repeated=repeated_spans(outline),
             **stated,
         )
 

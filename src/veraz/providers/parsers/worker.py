@@ -1,6 +1,6 @@
 """The process in which parsers run: `python -m veraz.providers.parsers.worker`. Not to be run by hand.
 
-It reads one pickled RawItem a frame and writes one JSON Reply; a frame is its length in four bytes and its content. The end of
+It reads one pickled Task a frame and writes one JSON Reply; a frame is its length in four bytes and its content. The end of
 its input ends it. Replies are JSON, not pickles: a document that takes this process over must not reach the one that asked.
 """
 
@@ -14,16 +14,23 @@ import signal
 import struct
 import sys
 import warnings
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from veraz.errors import ItemError
 from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers.ocr import OcrMode, Wordless
 from veraz.providers.parsers import parser_for
 
 FRAME = struct.Struct("!I")
 SAVE_ANEW = "open and save the file again with the program that made it, or convert it"
+
+
+RECOGNITION_MEMORY = 1 << 30
+"""Bytes that the models and the picture of one page take: 0.8 GiB were measured."""
+RECOGNITION_TIME = 4
+"""A page to recognise counts as so many documents. It takes 5 to 20 seconds of a processor that has nothing else to do."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -32,6 +39,20 @@ class Limits(msgspec.Struct, frozen=True):
     seconds: float = 30.0
     memory: int = 1 << 30
     characters: int = 50_000_000
+
+    def recognising(self, pages: int) -> Limits:
+        """For a document of which so many pages are to be recognised: more time for each, and memory for the models."""
+        return Limits(
+            self.seconds * (1 + RECOGNITION_TIME * pages), self.memory + RECOGNITION_MEMORY, self.characters
+        )
+
+
+class Task(NamedTuple):
+    """One document, the seconds that it may take, and what becomes of its pages without text."""
+
+    item: RawItem
+    seconds: float
+    ocr: OcrMode
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -55,17 +76,21 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """Exactly one of the two is set. `tired`: the process holds more memory than it should, and wants to be replaced."""
+    """Exactly one of the three is set. `wordless`: so many pages are to be recognised first, by a process with the time and
+    memory for them. `tired`: the process holds more memory than it should, and wants to be replaced."""
 
     document: ParsedDocument | None = None
     refusal: Refusal | None = None
+    wordless: int = 0
     tired: bool = False
 
 
-def parse(item: RawItem, characters: int) -> Reply:
+def parse(item: RawItem, characters: int, ocr: OcrMode = "off") -> Reply:
     """What the parser of the item says of it; whatever goes wrong is a refusal."""
     try:
-        document = parser_for(item).parse(item)
+        document = parser_for(item, ocr).parse(item)
+    except Wordless as error:
+        return Reply(wordless=error.pages)
     except ItemError as error:
         return Reply(refusal=Refusal(error.reason, error.path, error.external_id, error.stage, error.fix))
     except MemoryError:
@@ -94,15 +119,16 @@ TOO_LARGE = Refusal(
 
 
 def main() -> None:
-    limits = Limits(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    memory, characters = int(sys.argv[1]), int(sys.argv[2])
     source, target = _channels()
-    _bound_memory(limits.memory)
+    _bound_memory(memory)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     while (frame := _read(source)) is not None:
+        task: Task = pickle.loads(frame)
         # Should the parent be gone, nobody else ends a parser that hangs.
-        _end_after(limits.seconds * 1.5 + 5)
-        reply = _encoded(parse(pickle.loads(frame), limits.characters))
+        _end_after(task.seconds * 1.5 + 5)
+        reply = _encoded(parse(task.item, characters, task.ocr))
         _end_after(0)
         target.write(FRAME.pack(len(reply)) + reply)
         target.flush()

@@ -32,6 +32,7 @@ class Writer:
     start: int = -1  # of the open block; -1: none yet
     pending: str = ""  # white space, line break or bullet owed before the next word
     rulers: list[tuple[int, int]] = field(default_factory=list)
+    repeated: list[tuple[int, int]] = field(default_factory=list)
     page_starts: list[int | None] = field(default_factory=list)  # None: nothing of the page is written yet
 
     def open(self, kind: BlockKind, level: int = 0) -> None:
@@ -154,6 +155,7 @@ class Writer:
                 replace(heading, start=heading.start + at, end=heading.end + at, level=level)
             )
         self.rulers += [(start + at, end + at) for start, end in other.rulers]
+        self.repeated += [(start + at, end + at) for start, end in other.repeated]
 
     def page(self) -> None:
         """The next page begins here, between two blocks or inside one."""
@@ -164,7 +166,14 @@ class Writer:
         self.close()
         starts = tuple(self.size if start is None else start for start in self.page_starts)
         return Outline(
-            "".join(self.parts), self.headings, self.pieces, tuple(self.rulers), title, warnings, starts
+            "".join(self.parts),
+            self.headings,
+            self.pieces,
+            tuple(self.rulers),
+            title,
+            warnings,
+            starts,
+            self.repeated,
         )
 
     def _begin_pages(self) -> None:

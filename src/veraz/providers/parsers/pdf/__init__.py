@@ -2,14 +2,14 @@
 
 A PDF holds characters and lines at places, and seldom says what they are. In order: `reading` takes words and rulings from
 PDFium; `lattice` and `tables` make tables of rulings; `furniture` takes running headers and footers out; `layout` finds columns
-and lines; `unruled` tables without rulings; `flow` paragraphs, lists and headings; `written` writes the text. Pictures are not
-read: a page without text is named in a warning, a file without any is refused.
+and lines; `unruled` tables without rulings; `flow` paragraphs, lists and headings; `written` writes the text. A page without
+text is recognised by an OCR engine where there is one (`scans`), else named in a warning; a file without any text is refused.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from threading import Lock
@@ -19,6 +19,8 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from veraz.nouns.corpus import ParsedDocument, RawItem
+from veraz.providers import ocr
+from veraz.providers.ocr import OcrMode, Wordless
 from veraz.providers.parsers.fields import Stated, language_code
 from veraz.providers.parsers.file import document, no_content, refused
 from veraz.providers.parsers.label_titles import without_notice
@@ -37,6 +39,7 @@ from veraz.providers.parsers.pdf.hyphens import Joiner
 from veraz.providers.parsers.pdf.layout import Item, columns_of, lines_of
 from veraz.providers.parsers.pdf.reading import read_page
 from veraz.providers.parsers.pdf.repair import repairs
+from veraz.providers.parsers.pdf.scans import read_scan, settle
 from veraz.providers.parsers.pdf.shapes import PageContent, segment, segments_of
 from veraz.providers.parsers.pdf.tables import ruled_tables
 from veraz.providers.parsers.pdf.unruled import with_tables
@@ -53,27 +56,36 @@ _PDFIUM = Lock()
 class PdfParser:
     """Title and language as the file states them; its dates are those of the file, not of what it says, and are not taken."""
 
+    def __init__(self, mode: OcrMode = "off") -> None:
+        self._mode: OcrMode = mode if ocr.installed() else "off" if mode == "off" else "missing"
+
     def parse(self, item: RawItem) -> ParsedDocument:
+        """Raises Wordless where pages are to be recognised elsewhere."""
         payload = item.payload or b""
         if not payload.strip(b"\0 \r\n\t"):
             raise no_content(item)
         with _PDFIUM:
             file, damage = _opened(item, payload)
             with closing(file):
-                pages = list(_pages(file))
+                pages = list(_pages(file, self._mode == "here"))
                 marks = Bookmarks.of(_bookmarks(file))
                 title, lang = _title(file), _language(file)
         damage = damage or notes.of_end(payload)
-        _refuse_wordless(item, pages, damage)
+        if self._mode == "elsewhere" and (silent := sum(page.silent for page in pages)):
+            raise Wordless(silent)
+        settle(pages)
+        _refuse_wordless(item, pages, damage, self._mode)
         outline, warnings = _outline(pages, marks)
         stated: Stated = {"lang": lang}
+        if recognised := _recognised(pages):
+            stated["meta"] = {"recognised": recognised}
         return document(
             item,
             outline,
             VERSION,
             title=title or _first_heading(outline),
             stated=stated,
-            warnings=(*filter(None, [damage]), *notes.of_pages(pages), *warnings),
+            warnings=(*filter(None, [damage]), *notes.of_pages(pages, self._mode), *warnings),
         )
 
 
@@ -110,7 +122,7 @@ def _with_pages(payload: bytes) -> Any:
     return file
 
 
-def _pages(file: Any) -> Iterator[PageContent]:
+def _pages(file: Any, recognise: bool) -> Iterator[PageContent]:
     for number in range(1, min(len(file), _MAX_PAGES) + 1):
         try:
             page = file[number - 1]
@@ -118,7 +130,10 @@ def _pages(file: Any) -> Iterator[PageContent]:
             yield PageContent(number, damaged=True)
             continue
         with closing(page):
-            yield read_page(page, number)
+            content = read_page(page, number)
+            if recognise and content.silent:
+                read_scan(page, content, ocr.engine())
+            yield content
 
 
 def _bookmarks(file: Any) -> Iterator[Bookmark]:
@@ -162,20 +177,60 @@ def _language(file: Any) -> str | None:
     return language_code(bytes(buffer).decode("utf-16-le", "ignore").split("\0")[0])
 
 
-def _refuse_wordless(item: RawItem, pages: Sequence[PageContent], damage: str) -> None:
+_POOR = 0.6
+"""Confidence below which a scan, taken as a whole, is worth less than nothing."""
+
+
+def _refuse_wordless(item: RawItem, pages: Sequence[PageContent], damage: str, mode: OcrMode) -> None:
+    _refuse_poor(item, pages)
     if any(page.words for page in pages):
         return
     if any(page.drawn for page in pages):
-        raise refused(
-            item,
-            "no text layer: the pages are pictures; needs OCR",
-            "run OCR on it, such as `ocrmypdf in.pdf out.pdf`",
-        )
+        raise refused(item, *_WORDLESS[mode])
     if damage or any(page.damaged for page in pages):
         raise refused(
             item, "the file is damaged: no page can be read", "open it in a PDF viewer and save it anew"
         )
     raise no_content(item)
+
+
+def _refuse_poor(item: RawItem, pages: Sequence[PageContent]) -> None:
+    """A document of scans alone that the engine is mostly unsure of."""
+    seen = [page for page in pages if page.recognised]
+    if not seen or any(page.words and page.recognised is None for page in pages):
+        return
+    sure = [page.recognised or 0.0 for page in seen]
+    if (confidence := sum(sure) / len(sure)) < _POOR:
+        raise refused(
+            item,
+            f"a scan too poor to recognise: confidence {confidence:.2f}",
+            "scan it again at 300 dots an inch, or type the text",
+        )
+
+
+_WORDLESS: Mapping[OcrMode, tuple[str, str]] = {
+    "off": (
+        "no text layer: the pages are pictures; needs OCR",
+        "set [ingest] ocr = true (after pip install 'veraz[ocr]'), or give it a text layer: `ocrmypdf in.pdf out.pdf`",
+    ),
+    "missing": (
+        "no text layer: the pages are pictures; OCR is on, and its packages are not installed",
+        "pip install 'veraz[ocr]'",
+    ),
+    "here": (
+        "no text layer, and no text was recognised on its pages",
+        "leave the file out, or check the scan: it is blank, or holds handwriting or pictures only",
+    ),
+}
+
+
+def _recognised(pages: Sequence[PageContent]) -> dict[str, Any]:
+    """What a revision keeps of it: which pages, by what, and how sure of each."""
+    found = {page.number: page.recognised for page in pages if page.recognised is not None and page.words}
+    if not found:
+        return {}
+    sure = [round(confidence or 0.0, 3) for confidence in found.values()]
+    return {"pages": list(found), "confidence": sure, "engine": ocr.VERSION}
 
 
 # Reading

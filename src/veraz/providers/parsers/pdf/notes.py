@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from veraz.providers.ocr import OcrMode
 from veraz.providers.parsers.pdf.shapes import PageContent
 
 
@@ -14,17 +15,39 @@ def of_end(payload: bytes) -> str:
     return "" if whole else "the file is cut short: what could be read was read"
 
 
-def of_pages(pages: Sequence[PageContent]) -> Iterator[str]:
+_UNSURE = 0.8
+"""Confidence of a page below which its reader is warned."""
+
+
+def of_pages(pages: Sequence[PageContent], mode: OcrMode = "off") -> Iterator[str]:
     if damaged := [page.number for page in pages if page.damaged]:
         yield f"{_pages(damaged)} could not be read: damaged"
-    if silent := [page.number for page in pages if page.drawn and not page.words]:
-        yield f"{_pages(silent)} {'holds' if len(silent) == 1 else 'hold'} no text; needs OCR"
+    if silent := [page.number for page in pages if page.silent]:
+        yield f"{_pages(silent)} {'holds' if len(silent) == 1 else 'hold'} no text{_SILENT[mode]}"
+    yield from _recognised(pages)
     if crowded := [page.number for page in pages if page.crowded]:
         yield f"{_pages(crowded)}: too much is drawn to look for ruled tables"
     yield from _counted(pages, "nuls", "NUL character", "removed")
     yield from _counted(pages, "unread", "character", "left out: the font does not say what is meant")
     yield from _counted(pages, "notes", "annotation or form field", "left out", "annotations or form fields")
     yield from _pictures(pages)
+
+
+_SILENT: Mapping[OcrMode, str] = {
+    "off": "; needs OCR: set [ingest] ocr = true",
+    "missing": "; OCR is on, and its packages are not installed: pip install 'veraz[ocr]'",
+    "here": " that could be recognised",
+}
+
+
+def _recognised(pages: Sequence[PageContent]) -> Iterator[str]:
+    seen = [page for page in pages if page.recognised is not None and page.words]
+    if seen:
+        yield f"text of {_pages([page.number for page in seen])} was recognised, not read"
+    for page in seen:
+        if page.recognised is not None and page.recognised < _UNSURE:
+            yield f"page {page.number} was recognised with little confidence ({page.recognised:.2f}): compare it with the scan"
+    yield from _counted(pages, "unsure", "line", "left out: they could not be recognised")
 
 
 def _counted(

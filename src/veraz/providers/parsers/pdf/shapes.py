@@ -13,7 +13,8 @@ from itertools import pairwise
 @dataclass(slots=True)
 class Word:
     """Characters without white space between them. `base` is the line they stand on; `order` is their place in the file, in
-    which right-to-left text is in logical order; `turned` text runs in another direction than its page."""
+    which right-to-left text is in logical order; `turned` text runs in another direction than its page. `stroke`: how wide its
+    strokes are, of a word that was recognised."""
 
     text: str
     x0: float
@@ -24,6 +25,7 @@ class Word:
     order: int
     mono: bool = False
     turned: bool = False
+    stroke: float = 0.0
 
     @property
     def top(self) -> float:
@@ -71,7 +73,8 @@ class Ruling:
 @dataclass(slots=True)
 class PageContent:
     """`unread` counts characters whose meaning the font does not tell; `nuls` those that were NUL; `notes` annotations and form
-    fields. `crowded`: more was drawn than is worth reading as rulings."""
+    fields. `crowded`: more was drawn than is worth reading as rulings. `recognised`: the confidence of a page whose words come
+    from OCR, from 0 to 1; `unsure` counts its lines that were left out."""
 
     number: int
     width: float = 0.0
@@ -85,6 +88,13 @@ class PageContent:
     notes: int = 0
     crowded: bool = False
     damaged: bool = False
+    recognised: float | None = None
+    unsure: int = 0
+
+    @property
+    def silent(self) -> bool:
+        """Something is drawn on it, and nothing of that is text."""
+        return self.drawn and not self.words
 
 
 def right_to_left(text: str) -> bool:
