@@ -14,7 +14,7 @@ from veraz.errors import ItemError
 from veraz.nouns.corpus import Access, RawItem
 from veraz.providers.ports import Parser
 
-PARSERS_VERSION = "4"
+PARSERS_VERSION = "5"
 """Raised whenever a parser gives another text, section or block for the same bytes: stored documents are then parsed again."""
 
 
@@ -40,7 +40,7 @@ def parser_for(item: RawItem) -> Parser:
     except ModuleNotFoundError as error:
         raise ItemError(
             f"files of this kind need the package {error.name}, which is not installed",
-            path=item.path,
+            path=item.place,
             external_id=item.external_id,
             stage="parse",
             fix="pip install 'veraz[documents]'",

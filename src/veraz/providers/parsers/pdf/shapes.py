@@ -70,14 +70,16 @@ class Ruling:
 
 @dataclass(slots=True)
 class PageContent:
-    """`unread` counts characters whose meaning the font does not tell; `nuls` those that were NUL; `notes` annotations and form
-    fields. `crowded`: more was drawn than is worth reading as rulings."""
+    """`marks` are small shapes and pictures, such as bullets. `unread` counts characters whose meaning the font does not tell;
+    `nuls` those that were NUL; `notes` annotations and form fields. `crowded`: more was drawn than is worth reading as
+    rulings."""
 
     number: int
     width: float = 0.0
     height: float = 0.0
     words: list[Word] = field(default_factory=list)
     rulings: list[Ruling] = field(default_factory=list)
+    marks: list[Box] = field(default_factory=list)
     pictures: int = 0
     drawn: bool = False
     unread: int = 0
