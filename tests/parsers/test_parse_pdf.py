@@ -370,6 +370,12 @@ def test_an_item_that_begins_in_bold_goes_on() -> None:
     ]
 
 
+def test_a_raised_star_stays_with_its_word() -> None:
+    page = Page().text(50, 100, "Doses by genotype", 12.3).text(159, 96.2, "*", 10)
+    page.lines(50, 120, "Those of patients who took it", "for a year.", size=12.3, step=15)
+    assert parse(build(page)).text.startswith("Doses by genotype * Those")
+
+
 def test_code_keeps_its_lines() -> None:
     page = (
         Page()

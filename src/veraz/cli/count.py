@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Sequence
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 _PIECE = 1 << 20  # bytes: no line is held whole
 _LOOK_UP = 4096  # rows
@@ -45,7 +45,7 @@ def _count_file(file: Path, stopped: Callable[[], bool]) -> int:
         return 1
 
 
-def _count_rows(rows: IO[bytes], stopped: Callable[[], bool]) -> int:
+def _count_rows(rows: BufferedIOBase, stopped: Callable[[], bool]) -> int:
     found, filled = 0, False
     for n, piece in enumerate(iter(lambda: rows.readline(_PIECE), b"")):
         filled = filled or bool(piece.strip())

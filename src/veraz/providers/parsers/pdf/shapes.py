@@ -3,6 +3,7 @@ of the page as its text is read: a page whose text runs upwards is turned first.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -132,16 +133,22 @@ def _spaced(words: Sequence[Word]) -> str:
     return text
 
 
+_MARK = re.compile(r"[*†‡§¶#]{1,3}")
+"""What refers to a note. It is raised though often hardly smaller than the words before it."""
+
+
 def rows_of(words: Sequence[Word]) -> list[list[Word]]:
     """Words that stand on one line, lines from top to bottom. Small raised or lowered words belong to the line they touch."""
     usual = sorted(word.size for word in words)[len(words) // 2] if words else 0.0
     rows: list[tuple[float, list[Word]]] = []
-    for word in sorted((word for word in words if word.size >= 0.8 * usual), key=lambda word: word.base):
+    small = [word for word in words if word.size < (0.95 if _MARK.fullmatch(word.text) else 0.8) * usual]
+    held = {id(word) for word in small}
+    for word in sorted((word for word in words if id(word) not in held), key=lambda word: word.base):
         if rows and word.base - rows[-1][0] <= 0.3 * min(word.size, 2 * usual):
             rows[-1][1].append(word)
         else:
             rows.append((word.base, [word]))
-    for word in sorted((word for word in words if word.size < 0.8 * usual), key=lambda word: word.base):
+    for word in sorted(small, key=lambda word: word.base):
         middle = (word.top + word.bottom) / 2
         near = [row for row in rows if row[0] - 0.85 * usual <= middle <= row[0] + 0.25 * usual]
         touching = [row for row in near if _touches(word, row[1], usual)]
