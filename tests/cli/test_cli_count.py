@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import os
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from veraz.cli import ingest
 from veraz.cli.count import count_items
+from veraz.errors import UnavailableError
 from veraz.ingest.discover import discover
 
 
@@ -70,3 +76,40 @@ def test_lines_are_counted_whatever_their_length(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"x" * (3 << 20) + b"\n\n" + b" " * (2 << 20) + b"\n" + b" " * (2 << 20) + b"y\nz")
     assert count_items([str(path)]) == 3
+
+
+def test_counting_ends_as_soon_as_nobody_wants_to_know(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"{}\n" * 50_000)
+    asked = iter([False, True])
+    assert count_items([str(path)], stopped=lambda: next(asked, True)) is None
+    assert list(asked) == []
+    assert count_items([str(tmp_path)], stopped=lambda: False) == 50_000
+
+
+def test_a_pipe_that_is_named_is_left_for_the_ingest_to_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.jsonl")
+    assert count_items([str(tmp_path / "rows.jsonl")]) == 1
+
+
+async def test_a_run_that_fails_does_not_wait_for_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def counting(_paths: object, _exclude: object, stopped: Callable[[], bool]) -> None:
+        while not stopped():
+            time.sleep(0.01)
+        ended.set()
+
+    class Engine:
+        async def ingest(self, *_: object, **__: object) -> None:
+            await asyncio.sleep(0.05)
+            raise UnavailableError("gone")
+
+    class NoBars:
+        def show(self, *what: object) -> None: ...
+
+    monkeypatch.setattr(ingest, "count_items", counting)
+    run = ingest.Run(("x",), {"exclude": (), "lang": "auto", "license_": None, "revised_at": None})
+    with pytest.raises(UnavailableError):
+        await run(Engine(), NoBars())  # type: ignore[arg-type]
+    assert await asyncio.to_thread(ended.wait, 5)

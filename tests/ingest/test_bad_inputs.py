@@ -36,6 +36,15 @@ def write(folder: Path) -> None:
     )
 
 
+async def test_what_is_refused_after_parsing_names_the_line_too(engine: AsyncVeraz, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    good, long = {"id": "a", "text": "Good."}, {"id": "b" * 3000, "text": "An id that no index holds."}
+    path.write_text(f"{json.dumps(good)}\n{json.dumps(long)}\n")
+    report = await engine.ingest([str(path)], source="s", lang="en")
+    assert [(e.path, e.stage) for e in report.errors] == [(f"{path}:2", "parse")]
+    assert report.new == 1
+
+
 async def test_every_bad_input_is_named_and_the_rest_is_kept(engine: AsyncVeraz, tmp_path: Path) -> None:
     write(tmp_path)
     report = await engine.ingest([str(tmp_path), str(tmp_path / "missing.md")], source="s", lang="en")

@@ -361,3 +361,27 @@ def test_ignore_files_cost_no_time_in_deep_folders(tmp_path: Path) -> None:
     items, errors = found(tmp_path)
     assert (len(items), errors) == (150, [])
     assert time.process_time() - began < 10
+
+
+def test_a_folder_whose_files_are_all_left_out_says_so_and_by_what(tmp_path: Path) -> None:
+    rules = write(tmp_path / "below/.verazignore", b"*.md\n")
+    write(tmp_path / "below/a.md")
+    write(tmp_path / "b.txt")
+    found_all = discover([str(tmp_path)], exclude=["*.txt"])
+    (error,) = found_all
+    assert isinstance(error, ItemError)
+    assert error.reason == f"everything in this folder is left out by --exclude, {rules}"
+    assert (error.path, error.external_id) == (str(tmp_path), None)
+    assert error.fix
+    (error,) = discover([str(tmp_path / "*.txt")], exclude=["*.txt"])
+    assert isinstance(error, ItemError)
+    assert error.reason == "nothing matches that is not left out by --exclude"
+    (error,) = discover([str(tmp_path / "*.pdf")], exclude=["*.txt"])
+    assert isinstance(error, ItemError)
+    assert error.reason == "nothing matches"
+
+
+def test_a_rule_that_is_taken_back_leaves_nothing_out(tmp_path: Path) -> None:
+    write(tmp_path / ".verazignore", b"*.md\n!a.md\n")
+    write(tmp_path / "a.md")
+    assert [item.external_id for item in found(tmp_path)[0]] == ["a.md"]

@@ -245,6 +245,137 @@ def test_lists_keep_their_items_and_depth() -> None:
     )
 
 
+# Lists that are not marked in the text
+
+
+@pytest.mark.parametrize("mark", ["dot", "ring", "square", "picture"])
+def test_bullets_that_are_drawn_are_bullets(mark: str) -> None:
+    page = Page().text(50, 100, "Warfarin is not for patients who have:")
+    items = ("headache", "minor pain of arthritis, and take another medicine for it that", "fever")
+    draw = {
+        "dot": lambda x, y: page.dot(x, y),
+        "ring": lambda x, y: page.dot(x, y, paint="S"),
+        "square": lambda x, y: page.area(x - 2, y - 2, 4, 4, 0),
+        "picture": lambda x, y: page.picture(x, y),
+    }[mark]
+    for n, words in enumerate(items):
+        page.text(70, 120 + 20 * n + 6 * (n > 1), words)
+        draw(60, 117 + 20 * n + 6 * (n > 1))
+    page.text(70, 153, "thins the blood")
+    page.dot(80, 185).text(90, 188, "below it")
+    assert blocks(parse(build(page))) == [
+        ("paragraph", "Warfarin is not for patients who have:"),
+        (
+            "list",
+            "• headache\n• minor pain of arthritis, and take another medicine for it that thins the blood\n• fever\n"
+            "  • below it",
+        ),
+    ]
+
+
+def test_bullets_side_by_side_begin_an_item_each() -> None:
+    page = Page()
+    for n, (left, right) in enumerate((("nausea", "rash"), ("fever", "cough"), ("chills", "pain"))):
+        page.dot(60, 117 + 15 * n).text(70, 120 + 15 * n, left)
+        page.dot(260, 117 + 15 * n).text(270, 120 + 15 * n, right)
+    assert blocks(parse(build(page))) == [("list", "• nausea\n• rash\n• fever\n• cough\n• chills\n• pain")]
+
+
+def test_other_marks_are_no_bullets() -> None:
+    page = Page().dot(60, 117).text(70, 120, "10")  # a point of a chart
+    page.dot(60, 147, paint="n").text(70, 150, "Painted with nothing")
+    page.area(58, 175, 4, 4, 1).text(70, 180, "White on white")
+    page.dot(60, 207, 10).text(70, 210, "A box to tick")
+    page.area(50, 236, 12, 2, 0).text(70, 240, "A dash")
+    page.dot(20, 297).text(70, 300, "Too far away")
+    assert "•" not in parse(build(page)).text
+
+
+def test_lines_that_end_early_below_one_another_are_a_list() -> None:
+    """Without any bullet; the width of the column is known from the lines above."""
+    lines = ("are over 60 years of age", "are taking steroids", "have had a kidney transplant", "smoke")
+    page = Page().lines(50, 100, *BODY).lines(70, 150, *lines)
+    assert blocks(parse(build(page))) == [("paragraph", " ".join(BODY)), ("list", "\n".join(lines))]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (
+            "the tablets may be taken with food or",
+            "without it, but always at the same",
+            "time of the day, and never together",
+            "with grapefruit juice or any other",
+            "juice that holds it",
+        ),
+        (
+            "an interpretation of hypercoagulability,",
+            "thromboembolic events, and",
+            "atherothrombosis in patients after an",
+            "operation of the heart",
+        ),
+    ],
+)
+def test_a_ragged_paragraph_in_a_narrow_measure_is_one(lines: tuple[str, ...]) -> None:
+    page = Page().lines(50, 100, *BODY).lines(70, 150, *lines)
+    assert blocks(parse(build(page)))[1:] == [("paragraph", " ".join(lines))]
+
+
+def test_a_line_that_stands_out_begins_a_new_paragraph() -> None:
+    page = Page().lines(50, 100, *BODY)
+    for n, name in enumerate(("Adams", "Baker", "Clark")):
+        page.text(
+            50,
+            160 + 39 * n,
+            f"{name} J. Treatment of wounds that do not heal, and of the patients who",
+        )
+        page.lines(
+            70,
+            173 + 39 * n,
+            "had been given tablets every morning for at least three months, with",
+            "care.",
+        )
+    found = blocks(parse(build(page)))[1:]
+    assert [text[:5] for _, text in found] == ["Adams", "Baker", "Clark"]
+
+
+def test_rows_of_words_and_a_figure_at_the_edge_stay_apart() -> None:
+    page = Page().lines(50, 100, *BODY)
+    rows = (("Warnings, Calciphylaxis (5.3)", "9/2016"), ("Warnings, Acute kidney injury (5.4)", "5/2017"))
+    for n, (words, day) in enumerate(rows):
+        page.text(50, 160 + 13 * n, words).text(400, 160 + 13 * n, day)
+    assert blocks(parse(build(page)))[1:] == [("paragraph", f"{words} {day}") for words, day in rows]
+
+
+def test_titles_that_count_on_are_one_each() -> None:
+    titles = (
+        "2.2 Recommended Dosage in Children of 10 Years and Older with This",
+        "2.3 Dosage Modifications Because of Interactions with Others",
+        "3 Dosage Forms",
+    )
+    page = Page().lines(50, 100, *BODY).lines(50, 160, *titles)
+    assert blocks(parse(build(page)))[1:] == [("paragraph", title) for title in titles]
+
+
+def test_an_item_that_begins_in_bold_goes_on() -> None:
+    page = (
+        Page()
+        .lines(50, 100, *BODY)
+        .dot(60, 157)
+        .text(70, 160, "If you miss a dose, call your doctor and take", font="F2")
+    )
+    page.text(70, 173, "the dose as soon as possible.")
+    assert blocks(parse(build(page)))[1:] == [
+        ("list", "• If you miss a dose, call your doctor and take the dose as soon as possible.")
+    ]
+
+
+def test_a_raised_star_stays_with_its_word() -> None:
+    page = Page().text(50, 100, "Doses by genotype", 12.3).text(159, 96.2, "*", 10)
+    page.lines(50, 120, "Those of patients who took it", "for a year.", size=12.3, step=15)
+    assert parse(build(page)).text.startswith("Doses by genotype * Those")
+
+
 def test_code_keeps_its_lines() -> None:
     page = (
         Page()

@@ -221,6 +221,27 @@ def test_a_drug_label_by_its_sections(hard: Path) -> None:
     assert page_of(doc, section.start) == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "items"),
+    [
+        (
+            "ibuprofen_label_2024",
+            "• headache\n• temporarily reduces fever\n• minor pain of arthritis\n• backache\n",
+        ),
+        (
+            "warfarin_label_2025",
+            "• Bleeding tendencies associated with:\n  • Active ulceration or overt bleeding",
+        ),
+        (
+            "ciprofloxacin_highlights_2025",
+            "nausea or vomiting\nstomach pain\nfever\nweakness\nabdominal pain or tend",
+        ),
+    ],
+)
+def test_lists_whose_bullets_are_drawn_or_missing(hard: Path, name: str, items: str) -> None:
+    assert items in parse(hard / f"fda_label_pdfs/fda_{name}.pdf").text
+
+
 def test_a_patient_leaflet_in_spanish(hard: Path) -> None:
     doc = parse(hard / "ema_aemps_pdfs" / "P_68290.pdf")
     assert (doc.lang, doc.title) == ("es", "Prospecto: información para el usuario")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from veraz.errors import ItemError
+from veraz.errors import ItemError, UnavailableError
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.parsers import parser_for
+from veraz.providers.parsers import pool as pool_module
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
 from veraz.providers.parsers.worker import RECOGNITION_MEMORY, Limits
 
@@ -165,3 +168,42 @@ async def test_a_process_that_is_killed_at_work_costs_one_document_and_says_what
         assert (await pool.parse(item("more"))).text == "more"
     finally:
         await pool.close()
+
+
+class NoRoom:
+    """Starts no process the first `times`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int, number: int = errno.EAGAIN) -> None:
+        self.asked, self.times, self.number = 0, times, number
+        self.start = asyncio.create_subprocess_exec
+        monkeypatch.setattr(pool_module, "_PAUSES", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", self)
+
+    async def __call__(self, *command: Any, **settings: Any) -> asyncio.subprocess.Process:
+        self.asked += 1
+        if self.asked <= self.times:
+            raise OSError(self.number, os.strerror(self.number))
+        return await self.start(*command, **settings)
+
+
+async def test_a_process_that_finds_no_room_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_room, pool = NoRoom(monkeypatch, times=3), ParserPool(1, Limits())
+    try:
+        assert (await pool.parse(item("text"))).text == "text"
+        assert no_room.asked == 4
+    finally:
+        await pool.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "asked", "fix"), [(errno.EAGAIN, 4, "--workers"), (errno.EACCES, 1, "can be run")]
+)
+async def test_where_no_process_can_be_started_the_run_ends_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, number: int, asked: int, fix: str
+) -> None:
+    no_room, pool = NoRoom(monkeypatch, times=99, number=number), ParserPool(1, Limits())
+    with pytest.raises(UnavailableError, match="no process to parse documents in could be started") as caught:
+        await pool.parse(item("text"))
+    assert no_room.asked == asked
+    assert os.strerror(number) in caught.value.what
+    assert fix in (caught.value.fix or "")

@@ -47,6 +47,22 @@ class Page:
         self.marks.append(f"{grey} g {x} {HEIGHT - y - height} {width} {height} re f 0 g")
         return self
 
+    def dot(self, x: float, y: float, size: float = 4, paint: str = "f") -> Page:
+        """A disc of curves, its middle at the place. `paint`: f filled, S only its outline, n nothing."""
+        r, y = size / 2, HEIGHT - y
+        k = 0.55 * r
+        self.marks.append(
+            f"{x - r} {y} m {x - r} {y + k} {x - k} {y + r} {x} {y + r} c {x + k} {y + r} {x + r} {y + k} {x + r} {y} c "
+            f"{x + r} {y - k} {x + k} {y - r} {x} {y - r} c {x - k} {y - r} {x - r} {y - k} {x - r} {y} c h {paint}"
+        )
+        return self
+
+    def picture(self, x: float, y: float, size: float = 4) -> Page:
+        """A grey square that is an image, its middle at the place."""
+        place = f"{size} 0 0 {size} {x - size / 2} {HEIGHT - y - size / 2}"
+        self.marks.append(f"q {place} cm BI /W 1 /H 1 /BPC 8 /CS /G ID @ EI Q")
+        return self
+
     def grid(self, xs: Sequence[float], ys: Sequence[float]) -> Page:
         for x in xs:
             self.rule(x, ys[0], x, ys[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from datetime import date
@@ -123,6 +124,7 @@ class Run:
     total: int | None = None
     tally: Tally | None = None
     started: float = field(default_factory=time.perf_counter)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     async def __call__(self, engine: Any, bars: Bars) -> IngestReport:
         self.started = time.perf_counter()
@@ -136,12 +138,15 @@ class Run:
                 **_arguments(**self.settings),
             )
         finally:
+            self.ended.set()
             counting.cancel()
         return report
 
     async def _count(self, bars: Bars) -> None:
         with contextlib.suppress(UsageError):  # the ingest itself says it
-            self.total = await asyncio.to_thread(count_items, self.paths, self.settings["exclude"])
+            self.total = await asyncio.to_thread(
+                count_items, self.paths, self.settings["exclude"], self.ended.is_set
+            )
         if self.tally is None and self.total is not None:
             bars.show("ingest", 0, self.total, f"{STARTING} {counted(self.total, 'document')}")
 

@@ -98,4 +98,4 @@ def _dropped(item: RawItem, document: ParsedDocument, chunks: Sequence[Chunk]) -
 
 
 def _failed(item: RawItem, reason: str, fix: str) -> ItemError:
-    return ItemError(reason, path=item.path, external_id=item.external_id, stage="chunk", fix=fix)
+    return ItemError(reason, path=item.place, external_id=item.external_id, stage="chunk", fix=fix)

@@ -24,6 +24,7 @@ from veraz.nouns.corpus import RawItem
 COLLECTIONS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 MAX_BYTES = 1 << 29
 """Of one file, also once it is decompressed, and of a text on standard input."""
+_RULES_NAMED = 3
 _MAGIC = frozenset("*?[")
 
 
@@ -115,11 +116,13 @@ def _glob(pattern: str, exclude: Sequence[str]) -> Iterator[Found | ItemError]:
     parts = Path(pattern).parts
     depth = next(n for n, part in enumerate(parts) if _MAGIC & set(part))
     root = Path(*parts[:depth])
-    empty = True
-    for found in _walk(root, Ignored(root, exclude), parts[depth:]):
+    empty, ignored = True, Ignored(root, exclude)
+    for found in _walk(root, ignored, parts[depth:]):
         empty = False
         yield found if isinstance(found, ItemError) else _below(root, found)
-    if empty:
+    if empty and ignored.used:
+        yield _all_left_out("nothing matches that is not", pattern, ignored)
+    elif empty:
         yield ItemError(
             "nothing matches",
             path=_printable(pattern),
@@ -142,16 +145,29 @@ def _matches(names: Sequence[str], pattern: Sequence[str], *, begun: bool = Fals
 
 
 def _folder(root: Path, exclude: Sequence[str]) -> Iterator[Found | ItemError]:
-    empty = True
-    for found in _walk(root, Ignored(root, exclude)):
+    empty, ignored = True, Ignored(root, exclude)
+    for found in _walk(root, ignored):
         empty = False
         yield found if isinstance(found, ItemError) else _below(root, found)
-    if empty:
+    if empty and ignored.used:
+        yield _all_left_out("everything in this folder is", root, ignored)
+    elif empty:
         yield ItemError(
             "no files in this folder",
             path=_printable(root),
             fix=f"put files of a kind that is read there: {READ}",
         )
+
+
+def _all_left_out(what: str, path: Path | str, ignored: Ignored) -> ItemError:
+    by = ", ".join(sorted(ignored.used)[:_RULES_NAMED])
+    more = len(ignored.used) - _RULES_NAMED
+    by += f" and {more} more" if more > 0 else ""
+    return ItemError(
+        f"{what} left out by {by}",
+        path=_printable(path),
+        fix="change these rules, or name a file by itself: then none counts",
+    )
 
 
 def _below(root: Path, path: Path) -> Found | ItemError:

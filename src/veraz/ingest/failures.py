@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+
+import psycopg
 
 from veraz.errors import ItemError, MalformedResponse
 from veraz.nouns.corpus import RawItem
 
-if TYPE_CHECKING:
-    import psycopg
+_FIXES: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (
+        psycopg.errors.ProgramLimitExceeded,
+        "split the document, or shorten what is very long in it: a word, an id, a list",
+    ),
+    (psycopg.DataError, "mend the text or value that the message names, or leave the document out"),
+    (psycopg.IntegrityError, "ingest it again; if it is refused again, run `veraz status`"),
+    (psycopg.Error, "run `veraz status`, then ingest it again"),
+)
 
 
 def refused(item: RawItem, error: psycopg.Error) -> ItemError:
-    reason = str(error).splitlines()[0]
-    return ItemError(reason, path=item.path, external_id=item.external_id, stage="store")
+    """What the server said, and what helps by its kind. It may say nothing at all."""
+    said = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return ItemError(
+        f"the database does not take it: {said}",
+        path=item.place,
+        external_id=item.external_id,
+        stage="store",
+        fix=next(fix for kind, fix in _FIXES if isinstance(error, kind)),
+    )
 
 
 def cannot_be_embedded(item: RawItem, error: MalformedResponse) -> ItemError:
-    return ItemError(error.what, path=item.path, external_id=item.external_id, stage="embed", fix=error.fix)
+    return ItemError(error.what, path=item.place, external_id=item.external_id, stage="embed", fix=error.fix)
 
 
 def without_context(item: RawItem, shortfall: str, fix: str | None) -> ItemError:
     return ItemError(
         f"{shortfall}; [ingest] context_failure refuses it",
-        path=item.path,
+        path=item.place,
         external_id=item.external_id,
         stage="context",
         fix=fix,
@@ -34,7 +49,7 @@ def without_context(item: RawItem, shortfall: str, fix: str | None) -> ItemError
 def erased(item: RawItem, when: datetime) -> ItemError:
     return ItemError(
         f"was erased on {when:%Y-%m-%d} and does not come back by itself",
-        path=item.path,
+        path=item.place,
         external_id=item.external_id,
         stage="store",
         fix="leave it out, or allow it again with: veraz restore EXTERNAL_ID --source SLUG",
@@ -44,7 +59,7 @@ def erased(item: RawItem, when: datetime) -> ItemError:
 def deleted_meanwhile(item: RawItem) -> ItemError:
     return ItemError(
         "was deleted while it was being ingested; it stays deleted",
-        path=item.path,
+        path=item.place,
         external_id=item.external_id,
         stage="store",
         fix="ingest it again if it should come back",

@@ -21,17 +21,22 @@ class Ignored:
         self._root = root
         self._excluded = rules(excluded)
         self._files: dict[Path, pathspec.GitIgnoreSpec | None] = {}
+        self.used: set[str] = set()
+        """What left something out so far: `--exclude`, or the path of a file of rules."""
 
     def __call__(self, path: Path, *, is_folder: bool) -> bool:
         """Whether `path`, somewhere below the root, is left out. Folders above it were asked before."""
         if self._excluded.match_file(_relative(path, self._root, is_folder)):
+            self.used.add("--exclude")
             return True
-        ignored = False
+        by: Path | None = None
         for folder in self._above(path):
             if (spec := self._rules_of(folder)) is not None:
                 found = spec.check_file(_relative(path, folder, is_folder)).include
-                ignored = ignored if found is None else found
-        return ignored
+                by = by if found is None else folder if found else None
+        if by is not None:
+            self.used.add(_printable(by / FILE))
+        return by is not None
 
     def enter(self, folder: Path) -> None:
         """Reads the rules of a folder before anything in it is asked about. Raises ItemError, naming their file, where they

@@ -306,9 +306,9 @@ class Ingest:
             document = overrides.apply(await self._parsers.parse(item))
             plan.check_ids(document)
         except ItemError as error:
-            self._fail(error)
+            self._fail(error, item)
             return None
-        self.tally.warnings += [f"{item.path}: {warning}" for warning in document.warnings]
+        self.tally.warnings += [f"{item.place}: {warning}" for warning in document.warnings]
         was = self._gone.renamed(plan.bytes_hash(item)) if stored is None else None
         return Parsed(item, document, digest, overrides.stated(), stored, was)
 
@@ -403,7 +403,7 @@ class Ingest:
         raw_hash = prepared.raw_hash
         if given.missing:
             raw_hash = plan.raw_hash(prepared.item, {**self._versions, "without": given.named()})
-            self.tally.warnings.append(f"{prepared.item.path}: {given.shortfall()}")
+            self.tally.warnings.append(f"{prepared.item.place}: {given.shortfall()}")
         hashes = tuple(self._cutter.hash(prepared.document, chunk) for chunk in given.chunks)
         return replace(prepared, chunks=given.chunks, hashes=hashes, raw_hash=raw_hash)
 
@@ -489,7 +489,8 @@ class Ingest:
                     await self._write_group([one])
             else:
                 item = group[0].prepared.item
-                self._fail(error if isinstance(error, ItemError) else failures.refused(item, error))
+                failed = error if isinstance(error, ItemError) else failures.refused(item, error)
+                self._fail(failed, item)
             return
         self._count_links(outcome.links)
         for _ in outcome.stored:
@@ -505,7 +506,7 @@ class Ingest:
     def _count_written(self, embedded: Embedded, before: UUID | None) -> None:
         prepared = embedded.prepared
         ahead = plan.not_yet(prepared.document, datetime.now(UTC).date())
-        self.tally.warnings += [f"{prepared.item.path}: {warning}" for warning in ahead]
+        self.tally.warnings += [f"{prepared.item.place}: {warning}" for warning in ahead]
         self.tally.counts["documents"] += 1
         self.tally.counts["chunks"] += len(prepared.chunks)
         self.tally.counts["embedded"] += embedded.fresh
@@ -521,7 +522,7 @@ class Ingest:
         if prepared.item.payload is None:
             raise ItemError(
                 "already written by another ingest since this one began, and no date says which is newer; theirs was kept",
-                path=prepared.item.path,
+                path=prepared.item.place,
                 external_id=prepared.item.external_id,
                 stage="store",
                 fix="ingest it again if yours is the newer, or give the records a revised_at",
@@ -561,10 +562,12 @@ class Ingest:
         self.tally.counts[what] += 1
         self._progress(self.tally)
 
-    def _fail(self, error: ItemError) -> None:
+    def _fail(self, error: ItemError, item: RawItem | None = None) -> None:
+        """`item` says where, for an error that does not."""
         self.tally.seen += 1
         reason = f"{error.reason}; {error.fix}" if error.fix else error.reason
-        self.tally.errors.append(ItemFailure(error.path, error.external_id, error.stage, reason))
+        path = error.path or (item.place if item else "")
+        self.tally.errors.append(ItemFailure(path, error.external_id, error.stage, reason))
         self._progress(self.tally)
 
 

@@ -48,6 +48,11 @@ class RawItem:
     record: Mapping[str, Any] | None = None
     line: int | None = None
 
+    @property
+    def place(self) -> str:
+        """Where it is, as reports name it: the path, and the line of a record."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
 
 @dataclass(frozen=True, slots=True)
 class Section:

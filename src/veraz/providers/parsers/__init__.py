@@ -44,7 +44,7 @@ def parser_for(item: RawItem, ocr: OcrMode = "off") -> Parser:
     except ModuleNotFoundError as error:
         raise ItemError(
             f"files of this kind need the package {error.name}, which is not installed",
-            path=item.path,
+            path=item.place,
             external_id=item.external_id,
             stage="parse",
             fix="pip install 'veraz[documents]'",

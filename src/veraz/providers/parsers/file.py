@@ -26,8 +26,9 @@ def decoded(item: RawItem) -> Decoded:
 
 def located(error: ItemError, item: RawItem) -> ItemError:
     """The same error with the place of the item in it."""
-    path = f"{item.path}:{item.line}" if item.line is not None else item.path
-    return ItemError(error.reason, path=path, external_id=item.external_id, stage=error.stage, fix=error.fix)
+    return ItemError(
+        error.reason, path=item.place, external_id=item.external_id, stage=error.stage, fix=error.fix
+    )
 
 
 def no_content(item: RawItem) -> ItemError:
@@ -35,7 +36,7 @@ def no_content(item: RawItem) -> ItemError:
 
 
 def refused(item: RawItem, reason: str, fix: str) -> ItemError:
-    return ItemError(reason, path=item.path, external_id=item.external_id, stage="parse", fix=fix)
+    return ItemError(reason, path=item.place, external_id=item.external_id, stage="parse", fix=fix)
 
 
 def document(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -73,4 +74,18 @@ def to_html(element: Element, tags: Mapping[str, str]) -> str:
     etree.cleanup_namespaces(element)
     source = etree.tostring(element, encoding="unicode", method="html")
     element.tail = tail
-    return storable(source)[0]
+    return _RUN_TOGETHER.sub(_apart, storable(source)[0])
+
+
+_RUN_TOGETHER = re.compile(
+    r"([^\W\d_]{2})((?:</?(?:span|em|i|b|strong|u)\b[^<>]*>)+)(?=([^\W\d_]{3}))", re.IGNORECASE
+)
+
+
+def _apart(found: re.Match[str]) -> str:
+    """`por</span><em>Pneumocystis`: two words that the markup ran together, where a small letter meets a capitalised word. mRNA,
+    eGFR and pH, and what changes its style inside a word, stay whole."""
+    before, marks, after = found.groups()
+    return (
+        f"{before} {marks}" if before.islower() and after[0].isupper() and after[1:].islower() else found[0]
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import pickle
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from veraz.errors import UnavailableError
 from veraz.nouns.corpus import ParsedDocument, RawItem
 from veraz.providers.ocr import OcrMode
 from veraz.providers.parsers.worker import (
@@ -32,6 +34,9 @@ from veraz.providers.parsers.worker import (
 WORKER = "veraz.providers.parsers.worker"
 MAX_REPLY = 1 << 30
 _KILL = 9
+_PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+"""What a system says that has no room for another process or file just now."""
+_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)  # seconds
 DOCUMENTS_EACH = 500
 """Documents after which a process is replaced: libraries leak."""
 
@@ -85,7 +90,7 @@ class _Crew:
         self.idle: list[_Worker] = []
 
     async def ask(self, task: Task) -> Reply:
-        worker = self._rested() or await _Worker.start(self._module, self._limits)
+        worker = await self._worker()
         reply = None
         try:
             reply = await worker.ask(task)
@@ -95,6 +100,19 @@ class _Crew:
             else:
                 self.idle.append(worker)
         return reply
+
+    async def _worker(self) -> _Worker:
+        """A process that is free. Where the system has no room for a new one it is asked again for some seconds: others end.
+        Raises UnavailableError if it stays so."""
+        pauses = iter(_PAUSES)
+        while (rested := self._rested()) is None:
+            try:
+                return await _Worker.start(self._module, self._limits)
+            except OSError as error:
+                if error.errno not in _PASSING or (pause := next(pauses, None)) is None:
+                    raise _cannot_start(error) from error
+            await asyncio.sleep(pause)
+        return rested
 
     def _rested(self) -> _Worker | None:
         """An idle process. One that was ended meanwhile, as by a system short of memory, must not cost the next document."""
@@ -210,6 +228,14 @@ class _Worker:
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
+
+
+def _cannot_start(error: OSError) -> UnavailableError:
+    fix = "end other programs, lower --workers, or raise the limits of this user (ulimit -u, ulimit -n); then run it again"
+    return UnavailableError(
+        f"no process to parse documents in could be started: {error.strerror or error}",
+        fix=fix if error.errno in _PASSING else f"check that {sys.executable} can be run; then run it again",
+    )
 
 
 def _command(module: str, limits: Limits) -> Sequence[str]:

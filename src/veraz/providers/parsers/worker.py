@@ -65,10 +65,9 @@ class Refusal(msgspec.Struct, frozen=True):
     fix: str | None = None
 
     def error(self, item: RawItem) -> ItemError:
-        place = f"{item.path}:{item.line}" if item.line is not None else item.path
         return ItemError(
             self.reason,
-            path=self.path or place,
+            path=self.path or item.place,
             external_id=self.external_id or item.external_id,
             stage=self.stage,
             fix=self.fix,

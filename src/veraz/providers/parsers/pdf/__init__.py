@@ -1,9 +1,10 @@
 """PDF: the text layer in reading order, with what its layout shows of structure.
 
 A PDF holds characters and lines at places, and seldom says what they are. In order: `reading` takes words and rulings from
-PDFium; `lattice` and `tables` make tables of rulings; `furniture` takes running headers and footers out; `layout` finds columns
-and lines; `unruled` tables without rulings; `flow` paragraphs, lists and headings; `written` writes the text. A page without
-text is recognised by an OCR engine where there is one (`scans`), else named in a warning; a file without any text is refused.
+PDFium, and `bullets` those that are drawn; `lattice` and `tables` make tables of rulings; `furniture` takes running headers and
+footers out; `layout` finds columns and lines; `unruled` tables without rulings; `flow` paragraphs, lists and headings; `written`
+writes the text. A page without text is recognised by an OCR engine where there is one (`scans`), else named in a warning; a file
+without any text is refused.
 """
 
 from __future__ import annotations

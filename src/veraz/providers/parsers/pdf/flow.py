@@ -122,18 +122,25 @@ def blocks_of(columns: Iterable[Sequence[Item]], usual: Usual) -> list[Part]:
 def _column_blocks(column: Sequence[Item], usual: Usual) -> Iterator[Part]:
     block: Block | None = None
     step = _pitch(column, usual)
+    listed = _listed(column, step)
     for item in column:
         if isinstance(item, Table):
             if block:
                 yield block
             yield item
             block = None
-        elif block is not None and not _breaks(block, item, step):
+        elif (
+            block is not None
+            and not listed.get(id(item), _UNLISTED).begins
+            and not _breaks(block, item, step)
+        ):
             block.lines.append(item)
         else:
             if block:
                 yield block
             block = _begun(item)
+            if listed.get(id(item), _UNLISTED).item and block.kind == "paragraph":
+                block.kind = "item"
     if block:
         yield block
 
@@ -164,11 +171,19 @@ def _breaks(block: Block, line: Line, step: float) -> bool:
         return True
     if line.mono != last.mono or line.base - last.base > max(1.3 * step, 1.3 * size) or line.base < last.base:
         return True
-    return block.kind != "code" and (_is_short(last, line) or _is_indented(block, line))
+    return block.kind != "code" and (
+        _is_short(last, line)
+        or _is_indented(block, line)
+        or _is_outdented(block, line)
+        or _is_row(last, line)
+        or _counts_on(block, line)
+    )
 
 
 def _styled(block: Block, line: Line) -> bool:
     """Whether a change to or from bold is that of a heading: a whole block of one, not a word at a line's end."""
+    if block.kind == "item" and line.text[:1].islower():
+        return False  # an item that begins in bold
     return block.bold or (line.bold and len(line.text) > 3)
 
 
@@ -176,14 +191,117 @@ def _is_short(last: Line, line: Line) -> bool:
     """Whether the next word would still have fitted, and the next line begins like something new."""
     rightwards = not right_to_left(last.text)
     room = last.right - last.x1 if rightwards else last.x0 - last.left
-    first = line.segments[0].words[0]
-    needed = first.x1 - first.x0 + 0.3 * line.size
+    needed = _needed(line)
     if room <= needed + 0.5 * line.size:
         return False
     start = line.text[:1]
     if start.islower() or start in ",;.:)]}%":
         return False
     return bool(_ENDS.search(last.text)) or room > max(2.5 * needed, 0.3 * (last.right - last.left))
+
+
+def _needed(line: Line) -> float:
+    """The room that the first word of a line would have taken at the end of the one above."""
+    first = line.segments[0].words[0]
+    return first.x1 - first.x0 + 0.3 * line.size
+
+
+def _is_outdented(block: Block, line: Line) -> bool:
+    """Whether a line stands out to where the block began, or further, while those between stand in: a hanging indent."""
+    first, last = block.first, block.last
+    if right_to_left(line.text) or (block.kind != "item" and line.text[:1].islower()):
+        return False
+    if first.segments[0].words[0].size > 1.3 * first.size:
+        return False  # a large first letter, with lines beside it
+    ended = last.right - last.x1 > _needed(line) + line.size
+    if len(block.lines) > 1 and block.lines[1].x0 > first.x0 + 0.8 * line.size:
+        return line.x0 < first.x0 + 0.3 * line.size and (ended or bool(_ENDS.search(last.text)))
+    return ended and block.kind == "item" and line.x0 < first.x0 - 0.5 * line.size
+
+
+def _is_row(last: Line, line: Line) -> bool:
+    """Whether two lines have a wide gap at the same place, as rows of words and figures do."""
+    if min(len(last.segments), len(line.segments)) < 2:
+        return False
+    one, other = last.segments[-1], line.segments[-1]
+    wide = min(one.x0 - last.segments[-2].x1, other.x0 - line.segments[-2].x1) > 2.5 * line.size
+    figures = all(len(part.text) <= 20 and re.search(r"\d", part.text) for part in (one, other))
+    return wide and figures and (abs(one.x0 - other.x0) < 2 or abs(one.x1 - other.x1) < 2)
+
+
+def _counts_on(block: Block, line: Line) -> bool:
+    """Whether both begin with numbers of sections, the second following the first: 5.9 Overdose, 6 Adverse reactions."""
+    one, other = _SECTION.match(block.first.text), _SECTION.match(line.text)
+    if not one or not other:
+        return False
+    before, after = ([int(part) for part in found[1].split(".")] for found in (one, other))
+    level = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+    return len(after) > level and after[level] == (before[level] if level < len(before) else 0) + 1
+
+
+_SECTION = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(?=[^\W\d_a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Of a line of a list without bullets: whether it begins something new because the one above ended early, and whether what
+    begins with it is an item. Lines that begin like sentences or titles may be these as well."""
+
+    begins: bool
+    item: bool
+
+
+_UNLISTED = _Listed(begins=False, item=False)
+
+
+def _listed(column: Sequence[Item], step: float) -> dict[int, _Listed]:
+    """The lines of lists without bullets.
+
+    Of three lines or more below one another nearly each must end before the first word of the next would not have fitted. How far
+    they could have gone is as far as one of them goes; or, where all hold a few words, as far as the column does."""
+    found: dict[int, _Listed] = {}
+    for run in _even(column, step):
+        if len(run) < 3:
+            continue
+        widest = max(line.x1 for line in run)
+        few = median(len(line.segments[0].words) for line in run) <= 4
+        few = few and widest - run[0].x0 < 0.4 * (run[0].right - run[0].x0)
+        edge = run[0].right if few else widest
+        if sum(_ends_early(a, b, edge) for a, b in pairwise(run)) >= 0.8 * (len(run) - 1):
+            small = run[0].text[:1].islower() and sum(b.text[:1].islower() for b in run) >= 0.6 * len(run)
+            found[id(run[0])] = _Listed(begins=False, item=small)
+            for a, b in pairwise(run):
+                begins = _ends_early(a, b, a.right) and (small or not b.text[:1].islower())
+                found[id(b)] = _Listed(begins, small)
+    return found
+
+
+def _ends_early(line: Line, following: Line, edge: float) -> bool:
+    return line.text[-1:] not in ",-‐–([/" and edge - line.x1 > _needed(following) + following.size
+
+
+def _even(column: Sequence[Item], step: float) -> Iterator[list[Line]]:
+    """Lines that follow one another in one piece each, at one edge and in one size."""
+    run: list[Line] = []
+    for item in column:
+        if not isinstance(item, Line) or item.turned or item.mono or len(item.segments) > 1:
+            if run:
+                yield run
+            run = []
+            continue
+        last = run[-1] if run else item
+        near = 0 <= item.base - last.base <= 1.3 * step
+        if (
+            not near
+            or abs(item.x0 - last.x0) > 1.5
+            or abs(item.size - last.size) > 0.5
+            or item.bold != last.bold
+        ):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def _is_indented(block: Block, line: Line) -> bool:
@@ -443,13 +561,21 @@ def _is_rest(before: Part, above: Block, table: Table) -> bool:
 
 
 def list_depths(items: Sequence[Block]) -> list[int]:
-    """How deep each item of a run stands, by where its bullet is."""
-    edges: list[float] = []
-    for item in sorted(items, key=lambda item: item.first.x0 - item.first.left):
-        at = item.first.x0 - item.first.left
-        if not edges or at > edges[-1] + 8:
-            edges.append(at)
-    return [max(0, sum(edge <= item.first.x0 - item.first.left + 1 for edge in edges) - 1) for item in items]
+    """How deep each item of a run stands, by where its bullet is. Bullets far to the right are those of a column beside."""
+    edges: list[tuple[float, int]] = []
+    for item in sorted(items, key=_bullet_at):
+        at = _bullet_at(item)
+        if not edges or at > edges[-1][0] + 8:
+            beside = not edges or at > edges[-1][0] + _COLUMN * item.first.size
+            edges.append((at, 0 if beside else edges[-1][1] + 1))
+    return [next(depth for at, depth in reversed(edges) if at <= _bullet_at(item) + 1) for item in items]
+
+
+_COLUMN = 6.0  # sizes: no item stands that much deeper than the one around it
+
+
+def _bullet_at(item: Block) -> float:
+    return item.first.x0 - item.first.left
 
 
 def runs_of_items(parts: Sequence[Part]) -> Iterator[list[Part]]:

@@ -176,7 +176,7 @@ def lines_of(column: Sequence[Segment | Table], page: int, number: int) -> list[
     words = {id(word): part for part in upright for word in part.words}
     for row in rows_of([word for part in upright for word in part.words]):
         parts = list({id(words[id(word)]): words[id(word)] for word in row}.values())
-        found.append(_line(parts))
+        found += map(_line, _items_apart(parts))
     found += [_line([part]) for part in turned]
     left = min((item.x0 for item in found), default=0.0)
     right = max((item.x1 for item in found), default=0.0)
@@ -185,6 +185,22 @@ def lines_of(column: Sequence[Segment | Table], page: int, number: int) -> list[
             item.page, item.column, item.left, item.right = page, number, left, right
     found.sort(key=lambda item: (isinstance(item, Line) and item.turned, item.top))
     return found
+
+
+_BULLETS = tuple("•·▪■●○◦‣⁃➔❖✓")
+
+
+def _items_apart(parts: list[Segment]) -> list[list[Segment]]:
+    """The pieces of a row; where bullets stand beside one another, each with what follows it."""
+    parts.sort(key=lambda part: part.x0, reverse=right_to_left(" ".join(part.text for part in parts)))
+    if not parts[0].text.startswith(_BULLETS):
+        return [parts]
+    groups: list[list[Segment]] = []
+    for part in parts:
+        if part.text.startswith(_BULLETS) or not groups:
+            groups.append([])
+        groups[-1].append(part)
+    return groups
 
 
 def _line(parts: list[Segment]) -> Line:

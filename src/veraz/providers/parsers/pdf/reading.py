@@ -11,13 +11,16 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from veraz.providers.parsers.pdf.shapes import PageContent, Ruling, Word, segments_of
+from veraz.providers.parsers.pdf.bullets import bullets
+from veraz.providers.parsers.pdf.shapes import Box, PageContent, Ruling, Word, segments_of
 from veraz.text.scripts import LOWERED, RAISED
 
 MAX_CHARACTERS = 400_000
 MAX_OBJECTS = 30_000
 MAX_RULINGS = 12_000
 _MAX_DEPTH = 6
+MAX_MARKS = 4_000
+_SMALL = 16.0  # points: no bullet is larger
 _THIN = 3.0  # points: a filled rectangle no wider than this is a line
 _LIGATURES = {
     0xFB00: "ff",
@@ -76,6 +79,7 @@ def read_page(page: Any, number: int) -> PageContent:
     for each, words in by_angle.items():
         found.words += [frame.placed(word) for word in words] if each == angle else frame.turned(words, each)
     _read_drawings(page, frame, found)
+    found.words += bullets(found.words, found.marks)
     found.notes = _count_notes(page)
     return found
 
@@ -374,6 +378,8 @@ def _read_object(
     if kind == pdfium.FPDF_PAGEOBJ_TEXT:
         return
     matrix = _combined(_matrix(obj), outer)
+    if kind in (pdfium.FPDF_PAGEOBJ_PATH, pdfium.FPDF_PAGEOBJ_IMAGE) and len(found.marks) < MAX_MARKS:
+        found.marks += _marks(obj, kind, outer, frame)
     if kind == pdfium.FPDF_PAGEOBJ_PATH:
         found.rulings += _rulings(obj, matrix, frame)
     elif kind == pdfium.FPDF_PAGEOBJ_IMAGE:
@@ -398,13 +404,42 @@ def _combined(inner: tuple[float, ...], outer: tuple[float, ...]) -> tuple[float
     return (a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u)
 
 
-def _rulings(obj: Any, matrix: tuple[float, ...], frame: _Frame) -> Iterator[Ruling]:
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    if not pdfium.FPDFPath_GetDrawMode(obj, fill, stroke) or not (fill.value or stroke.value):
+def _marks(obj: Any, kind: int, outer: tuple[float, ...], frame: _Frame) -> Iterator[Box]:
+    """The place of what is small and can be seen."""
+    a, b, c, d, e, f = outer
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    if not pdfium.FPDFPageObj_GetBounds(obj, left, bottom, right, top):
         return
-    white = bool(fill.value) and not stroke.value and _is_white(obj)
+    places = [
+        frame.point(x * a + y * c + e, x * b + y * d + f)
+        for x in (left.value, right.value)
+        for y in (bottom.value, top.value)
+    ]
+    xs, ys = [x for x, _ in places], [y for _, y in places]
+    box = Box(min(xs), min(ys), max(xs), max(ys))
+    if not 0 < max(box.x1 - box.x0, box.bottom - box.top) < _SMALL:
+        return
+    if kind == pdfium.FPDF_PAGEOBJ_PATH:
+        fill, stroke = _painted(obj)
+        if not stroke and (not fill or _is_white(obj)):
+            return
+    yield box
+
+
+def _painted(obj: Any) -> tuple[bool, bool]:
+    """Whether a path is filled, and whether its outline is drawn."""
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    known = pdfium.FPDFPath_GetDrawMode(obj, fill, stroke)
+    return bool(known and fill.value), bool(known and stroke.value)
+
+
+def _rulings(obj: Any, matrix: tuple[float, ...], frame: _Frame) -> Iterator[Ruling]:
+    fill, stroke = _painted(obj)
+    if not (fill or stroke):
+        return
+    white = fill and not stroke and _is_white(obj)
     for points in _subpaths(obj, matrix, frame):
-        if stroke.value:
+        if stroke:
             yield from _straight(points)
         elif 4 <= len(points) <= 6:
             yield from _filled(points, white)

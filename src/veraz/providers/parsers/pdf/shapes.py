@@ -3,6 +3,7 @@ of the page as its text is read: a page whose text runs upwards is turned first.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -72,15 +73,16 @@ class Ruling:
 
 @dataclass(slots=True)
 class PageContent:
-    """`unread` counts characters whose meaning the font does not tell; `nuls` those that were NUL; `notes` annotations and form
-    fields. `crowded`: more was drawn than is worth reading as rulings. `recognised`: the confidence of a page whose words come
-    from OCR, from 0 to 1; `unsure` counts its lines that were left out."""
+    """`marks` are small shapes and pictures, such as bullets. `unread` counts characters whose meaning the font does not tell;
+    `nuls` those that were NUL; `notes` annotations and form fields. `crowded`: more was drawn than is worth reading as rulings.
+    `recognised`: the confidence of a page whose words come from OCR, from 0 to 1; `unsure` counts its lines that were left out."""
 
     number: int
     width: float = 0.0
     height: float = 0.0
     words: list[Word] = field(default_factory=list)
     rulings: list[Ruling] = field(default_factory=list)
+    marks: list[Box] = field(default_factory=list)
     pictures: int = 0
     drawn: bool = False
     unread: int = 0
@@ -140,16 +142,22 @@ def _spaced(words: Sequence[Word]) -> str:
     return text
 
 
+_MARK = re.compile(r"[*†‡§¶#]{1,3}")
+"""What refers to a note. It is raised though often hardly smaller than the words before it."""
+
+
 def rows_of(words: Sequence[Word]) -> list[list[Word]]:
     """Words that stand on one line, lines from top to bottom. Small raised or lowered words belong to the line they touch."""
     usual = sorted(word.size for word in words)[len(words) // 2] if words else 0.0
     rows: list[tuple[float, list[Word]]] = []
-    for word in sorted((word for word in words if word.size >= 0.8 * usual), key=lambda word: word.base):
+    small = [word for word in words if word.size < (0.95 if _MARK.fullmatch(word.text) else 0.8) * usual]
+    held = {id(word) for word in small}
+    for word in sorted((word for word in words if id(word) not in held), key=lambda word: word.base):
         if rows and word.base - rows[-1][0] <= 0.3 * min(word.size, 2 * usual):
             rows[-1][1].append(word)
         else:
             rows.append((word.base, [word]))
-    for word in sorted((word for word in words if word.size < 0.8 * usual), key=lambda word: word.base):
+    for word in sorted(small, key=lambda word: word.base):
         middle = (word.top + word.bottom) / 2
         near = [row for row in rows if row[0] - 0.85 * usual <= middle <= row[0] + 0.25 * usual]
         touching = [row for row in near if _touches(word, row[1], usual)]
