@@ -204,3 +204,13 @@ def test_other_questions_of_the_demonstration_meet_no_conflict() -> None:
 def test_nothing_to_compare() -> None:
     assert conflicts([]) == ()
     assert conflicts([said("Rest for 5 minutes.", 1, "a")]) == ()
+
+
+def row(label: str, dose: str, n: int) -> Statement:
+    shown = f"Co-administered drug and dosing regimen: {label}; Atorvastatin Dose (mg): {dose} QD; Change in AUC: up"
+    return said(shown, n, f"d{n}", "Atorvastatin", cells=f"| {label} | {dose} QD | up |")
+
+
+def test_rows_under_the_same_column_names_disagree_only_about_what_their_cells_name() -> None:
+    assert conflicts([row("Grapefruit juice", "40 mg", 1), row("Antipyrine tablets", "80 mg", 2)]) == ()
+    assert len(conflicts([row("Grapefruit juice", "40 mg", 1), row("Grapefruit juice", "80 mg", 2)])) == 1

@@ -60,6 +60,42 @@ ONE = "## Fault E-4021\n\nReplace the relay K3 now.\n\n## Fault E-4102\n\nClose 
             "Diabetes",
             ["In type 2 diabetes diet comes first.", "Ask your doctor about it."],
         ),
+        (
+            "What is the maximum daily dose of ibuprofen tablets?",
+            "Dose range: 10 to 80 mg once daily.",
+            "LIPITOR (atorvastatin calcium) tablets",
+            [],
+        ),
+        (
+            "How should the dose of warfarin be adjusted?",
+            "Consider a starting dose of 25 mg in older patients.",
+            "VIAGRA (sildenafil citrate) tablets",
+            [],
+        ),
+        (
+            "Which dose is taken with warfarin?",
+            "Halve the dose in patients on warfarin.",
+            "VIAGRA (sildenafil citrate) tablets",
+            ["Halve the dose in patients on warfarin."],
+        ),
+        (
+            "¿Cuál es la dosis de atorvastatina?",
+            "The dose range is 10 to 80 mg daily.",
+            "LIPITOR (atorvastatin calcium) tablets",
+            ["The dose range is 10 to 80 mg daily."],
+        ),
+        (
+            "What is the dose of ibuprofen?",
+            "Take one tablet every six hours.",
+            "Advil leaflet",
+            ["Take one tablet every six hours."],
+        ),
+        (
+            "What lowers cholesterol in adults?",
+            "Take 10 mg once a day with water.",
+            "LIPITOR (atorvastatin calcium) tablets",
+            ["Take 10 mg once a day with water."],
+        ),
         ("Which relay is it?", "Replace the relay K3 now.", "Faults", ["Replace the relay K3 now."]),
     ],
 )

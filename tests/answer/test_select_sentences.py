@@ -67,6 +67,19 @@ def test_what_is_no_answer_is_no_candidate() -> None:
     assert not [s for s in shown if s.startswith("Depth: Depth")]
 
 
+def test_a_question_that_lost_its_mark_is_no_candidate() -> None:
+    ref = document("l", "Lipitor")
+    text = (
+        "How do I store LIPITOR\n\nStore LIPITOR at room temperature.\n\nWhen is it too late is not known.\n\n"
+        "When should you call a doctor:\n\n- at 39 °C\n- with a rash"
+    )
+    assert [c.shown for c in candidates(hits_of(ref, text), {key(ref): text})] == [
+        "Store LIPITOR at room temperature.",
+        "When is it too late is not known.",
+        "When should you call a doctor: - at 39 °C - with a rash",
+    ]
+
+
 def test_a_heading_supplies_the_topic_of_its_sentences() -> None:
     found = ask("What are the side effects of burns?", burns())
     assert found.claims[0].text == "Redness and swelling are common in the first days."

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli import cli_nouns as nouns
 from tests.cli.conftest import FakeEngine, Run, document
 
+from veraz.cli.demo import activation
 from veraz.cli.output import encode
 from veraz.cli.render.bars import LogBars
 from veraz.cli.render.console import clean, duration
@@ -358,3 +360,18 @@ def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> N
     for done in range(6):
         bars.show("ingest", done, 6, f"{done} done")
     assert capsys.readouterr().err.splitlines() == ["ingest: 3 done", "ingest: 5 done"]
+
+
+def test_a_demo_run_by_make_says_how_veraz_gets_on_the_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "a venv" / "bin" / "activate"
+    script.parent.mkdir(parents=True)
+    script.touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "a venv"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert [line for _, line in activation()] == [". 'a venv/bin/activate'"]
+    veraz = tmp_path / "veraz"
+    veraz.touch(mode=0o755)
+    assert activation() == []

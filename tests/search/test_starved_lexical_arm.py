@@ -107,6 +107,8 @@ async def test_an_empty_arm_says_what_it_searched(frugal: AsyncVeraz) -> None:
     nothing = await lexical(frugal, "zebra")
     assert nothing.notes == ("no word of the question occurs in the corpus that may be read",)
     assert nothing.config["lexical"]["exact"] is True
+    both = await frugal.search("zebra", k=1)
+    assert both.notes == (f"{nothing.notes[0]}; only the semantic arm found anything",)
 
 
 async def test_a_source_that_does_not_exist_is_named(frugal: AsyncVeraz) -> None:

@@ -37,7 +37,7 @@ _ADVICE = stems(
 class Statement:
     """A sentence that may disagree with another. `document` identifies its document across revisions;
     `names` are its publisher's and source's names, whose words say nothing about the subject; `context` is
-    title and headings."""
+    title and headings; `cells` is what a row of a table says without the names of its columns, else empty."""
 
     text: str
     context: str
@@ -48,6 +48,7 @@ class Statement:
     names: str = ""
     lang: str = ""
     vector: npt.NDArray[np.float32] | None = None
+    cells: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class _Reading:
     populations: frozenset[str]
     medicines: frozenset[str]
     polarity: int
+    cells: frozenset[str]
 
 
 def conflicts(
@@ -147,6 +149,7 @@ def _statement(scored: Scored, n: int) -> Statement:
         names=f"{document.publisher or ''} {document.source_name} {document.source}",
         lang=document.lang,
         vector=scored.vector,
+        cells=candidate.quote if "|" in candidate.quote else "",
     )
 
 
@@ -162,6 +165,7 @@ def _read(s: Statement) -> _Reading:
         populations=populations(s.text) or populations(s.context),
         medicines=medicines(s.text) or medicines(everything),
         polarity=polarity(s.text),
+        cells=frozenset(w for w in stems(s.cells, s.lang) - names if len(w) > 3 and w.isalpha()),
     )
 
 
@@ -181,10 +185,20 @@ def _disagreements(a: _Reading, b: _Reading) -> list[str]:
 def _same_subject(a: _Reading, b: _Reading) -> bool:
     if a.ages != b.ages or a.medicines != b.medicines or _different_people(a.populations, b.populations):
         return False
+    if _other_row(a, b):
+        return False
     shared = len(a.own & b.own)
     with_context = len((a.own & (b.own | b.around)) | (b.own & (a.own | a.around)))
     fewer = max(1, min(len(a.own), len(b.own)))
     return shared >= 2 and with_context / fewer >= _SHARED and not _swapped(a, b)
+
+
+def _other_row(a: _Reading, b: _Reading) -> bool:
+    """Rows under the same column names share these, whatever they are about: what their cells name must be shared too."""
+    if not (a.cells or b.cells):
+        return False
+    mine, theirs = a.cells or a.own, b.cells or b.own
+    return 2 * len(mine & theirs) < min(len(mine), len(theirs))
 
 
 def _different_people(a: frozenset[str], b: frozenset[str]) -> bool:

@@ -1,5 +1,5 @@
-"""Whether a sentence is about what a question names: a code (E-4102), a strength (ibuprofen 400 mg), a numbered kind (type
-2). Pure.
+"""Whether a sentence is about what a question names: a code (E-4102), a medicine (warfarin), a strength (ibuprofen 400 mg), a
+numbered kind (type 2). Pure.
 
 A sentence that carries no name of its own belongs to the name that its section, heading or title carries, the nearest first.
 """
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from veraz.answer.numerals import spelled
 from veraz.answer.quantities import covers, quantities
 from veraz.answer.sentences import Candidate
+from veraz.answer.subjects import medicines
 from veraz.answer.words import fold, identifiers, mentions, squash
 
 _NUMBERED = re.compile(
@@ -25,16 +26,41 @@ _SPACED = re.compile(
 Sections = Mapping[object, Mapping[int, str]]
 """Bodies of the chunks found of each section, by their place in the document."""
 _DOSING = re.compile(r"dose|dosis|take|tome|prenez|give|with|than|over|under|about|above|below|each|daily")
+# What the endings of medicines also match, and names of whole groups, whose members texts name instead.
+_NO_ONE_MEDICINE = re.compile(r"\w*sterol|steroids?|insulin")
+_SAME_BEGINNING = (
+    6  # letters that one medicine has in every language: atorvastatin, atorvastatina, atorvastatine
+)
 
 
 def about(question: str, pool: Sequence[Candidate]) -> list[Candidate]:
     """Those that are about what the question names; all of them where it names nothing."""
     asked = identifiers(_SPACED.sub(r"\1-\2", question))
     numbered, strengths = _numbered(question), _strengths(question)
-    if not (asked or numbered or strengths):
+    taken = _beginnings(question)
+    if not (asked or numbered or strengths or taken):
         return list(pool)
     sections = _sections(pool)
-    return [c for c in pool if _carries(c, asked, sections) and not _another(c, numbered, strengths)]
+    return [
+        c
+        for c in pool
+        if _carries(c, asked, sections)
+        and not _another(c, numbered, strengths)
+        and not _of_another_medicine(c, taken)
+    ]
+
+
+def _of_another_medicine(candidate: Candidate, taken: frozenset[str]) -> bool:
+    """Title, headings and chunk name medicines, and none of those asked about: a dose that stands there is another one's."""
+    if not taken:
+        return False
+    hit = candidate.hit
+    named = _beginnings("\n".join((hit.document.title, *hit.heading_path, hit.body)))
+    return bool(named) and not named & taken
+
+
+def _beginnings(text: str) -> frozenset[str]:
+    return frozenset(m[:_SAME_BEGINNING] for m in medicines(text) if not _NO_ONE_MEDICINE.fullmatch(m))
 
 
 def _carries(candidate: Candidate, asked: Sequence[str], sections: Sections) -> bool:

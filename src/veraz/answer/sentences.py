@@ -47,6 +47,11 @@ _BOILERPLATE = re.compile(
     r"|describes|replaces)",
     re.I,
 )
+# A question that heads what follows, and lost its mark: "How do I store it"; "When it rains, stay in." asks nothing.
+_ASKS = re.compile(
+    r"(?:how|what|when|where|why|which|who) (?:do|does|did|should|can|could|is|are|will|must|may)\b[^.;:!…]*$",
+    re.I,
+)
 _LINKS = re.compile(r"https?://|www\.", re.I)
 
 
@@ -181,6 +186,7 @@ def _useless(quote: str, hit: Hit) -> bool:
     return (
         heading
         or bare.endswith("?")
+        or _ASKS.match(quote.strip("#*_ ")) is not None
         or len(words(quote)) < _MIN_WORDS
         or len(_LINKS.findall(quote)) > 1
         or _BOILERPLATE.search(bare) is not None

@@ -34,7 +34,7 @@ _MEDICINE = re.compile(
     r"|formin|gliptin|gliflozin|mab|nib|tidine|dipine|dipino|triptan|cycline|parin|rixaban|xaban|gatran"
     r"|vir|caine|acetamol"
     r"|barbital|azepam|zolam|phylline|terol|sone|solone|sonide|amide|thiazide|semide|setron|xetine"
-    r"|traline|prazole|prazol)\b"
+    r"|traline|prazole|prazol|afil|afilo|peridol)\b"
     r"|\b(?:aspirin|aspirina|aspirine|warfarin|warfarina|insulin|insulina|insuline|morphine|codeine"
     r"|acetaminophen|digoxin"
     r"|lithium|metformina|ibuprofeno|ibuprofene|paracetamol|naproxen|steroids?|thyroxine|levothyroxine"

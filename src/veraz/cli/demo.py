@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -115,6 +119,7 @@ def _show_next(out: Console, tenant: str, answers: list[tuple[DemoQuestion, Answ
     out.print()
     out.rule(text("To try next", "bold"), align="left")
     for comment, line in (
+        *activation(),
         (
             "guidance that was replaced, named and never cited",
             f'veraz ask "{SUPERSEDED_QUESTION.question}" --tenant {tenant}',
@@ -124,6 +129,16 @@ def _show_next(out: Console, tenant: str, answers: list[tuple[DemoQuestion, Answ
     ):
         out.print(text(f"# {comment}", "dim"))
         out.print(text(line), soft_wrap=True)
+
+
+def activation() -> list[tuple[str, str]]:
+    """What puts `veraz` on the path, where the shell that ran `make demo` does not find it."""
+    script = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("veraz") or not script.is_file():
+        return []
+    here = Path.cwd()
+    shown = script.relative_to(here) if script.is_relative_to(here) else script
+    return [("first, so that this shell finds veraz", f". {shlex.quote(str(shown))}")]
 
 
 def _check(answers: list[tuple[DemoQuestion, Answer]]) -> None:

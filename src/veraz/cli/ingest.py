@@ -87,7 +87,10 @@ STARTING = "reading and embedding"
 )
 @click.option("--prune", is_flag=True, help="Delete documents of the source that are not found any more.")
 @click.option(
-    "--yes", "confirmed", is_flag=True, help="Prune even if more than a fifth of the source is gone."
+    "--yes",
+    "confirmed",
+    is_flag=True,
+    help="Prune even if more than a fifth of the source (and more than three) is gone.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be done, and do nothing.")
 @click.option(

@@ -315,7 +315,7 @@ def _remarks(
     if not any(c.isalnum() for c in question):
         yield "the question has no searchable words"
     elif arms.lexical == []:
-        alone = "; only the semantic arm answered" if arms.semantic else ""
+        alone = "; only the semantic arm found anything" if arms.semantic else ""
         filters = ", ".join(name for name in _FILTERS if getattr(request.filters, name) is not None)
         where = (
             f"what may be read and meets the filters ({filters})"

@@ -39,7 +39,8 @@ def sentence_spans(text: str, lang: str) -> list[Span]:
 
     `lang` is an ISO 639-1 code; it chooses abbreviations and the words that begin sentences (unknown:
     those of English). A blank line, a list item and a line that its author ended early are boundaries
-    too. Linear in the length of the text.
+    too; a line that goes on in the next one (after a comma, in a code span or a bracket, below the text of its
+    item) is none. Linear in the length of the text.
     """
     rows = list(lines(text))
     rules = _Rules(text, lang, rows)
@@ -64,10 +65,21 @@ def _layout_cuts(text: str, rows: Sequence[Span]) -> list[int]:
     cuts += [part.start for line in rows for part in line_parts(text, line)[1:]]
     width = wrap_width(rows)
     alone = [_stands_alone(text, line) for line in rows] if len(rows) > 1 else []
+    hang = 0  # where the text of the open item begins in its line; 0 outside items
     for n, (line, following) in enumerate(itertools.pairwise(rows)):
-        if alone[n] or alone[n + 1] or _breaks(text, line, following, width):
+        if (begins := item_marker(text, line)) >= 0:
+            hang = begins - line.start
+        elif _margin(text, line) != hang:
+            hang = 0
+        hangs = hang > 0 and _margin(text, following) == hang and item_marker(text, following) < 0
+        if alone[n] or alone[n + 1] or (not hangs and _breaks(text, line, following, width)):
             cuts.append(following.start)
     return cuts
+
+
+def _margin(text: str, line: Span) -> int:
+    part = text[line.start : line.end]
+    return len(part) - len(part.lstrip())
 
 
 def _stands_alone(text: str, line: Span) -> bool:
@@ -77,8 +89,13 @@ def _stands_alone(text: str, line: Span) -> bool:
 
 
 def _breaks(text: str, line: Span, following: Span, width: int) -> bool:
-    """Whether the line break is a boundary: an item follows, or the line ends early."""
-    return item_marker(text, following) >= 0 or deliberate_break(text, line, following, width)
+    """Whether the line break is a boundary: an item follows, or the line ends early and the sentence does not
+    visibly go on."""
+    if item_marker(text, following) >= 0:
+        return True
+    goes_on = text[line.start : line.end].rstrip().endswith(",")
+    opens = text[following.start : following.end].lstrip().startswith(("`", "("))
+    return not goes_on and not opens and deliberate_break(text, line, following, width)
 
 
 class _Rules:
