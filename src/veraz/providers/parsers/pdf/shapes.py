@@ -75,7 +75,7 @@ class Ruling:
 class PageContent:
     """`marks` are small shapes and pictures, such as bullets. `unread` counts characters whose meaning the font does not tell;
     `nuls` those that were NUL; `notes` annotations and form fields. `crowded`: more was drawn than is worth reading as rulings.
-    `recognised`: the confidence of a page whose words come from OCR, from 0 to 1; `unsure` counts its lines that were left out."""
+    `recognised`: the confidence of a page whose words come from OCR, 0 to 1; `unsure` counts its lines that were left out."""
 
     number: int
     width: float = 0.0
