@@ -268,7 +268,7 @@ async def test_a_failed_chunk_leaves_the_document_with_its_header_and_is_asked_a
         first = await put(engine, leaflet(), record("b", "Other text."))
         assert (first.new, first.failed, first.contexts) == (2, 0, 2)
         assert [w for w in first.warnings if "context" in w] == [
-            f"records.jsonl: 1 of 2 chunks have no context: {chat.url}/chat/completions answered 400: "
+            f"records.jsonl:1: 1 of 2 chunks have no context: {chat.url}/chat/completions answered 400: "
             '{"error": "filtered"}'
         ]
         assert [(name, context != "", asked) for name, _, context, asked in await stored(engine)] == [

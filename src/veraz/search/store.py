@@ -69,7 +69,9 @@ async def run_arms(
                 "max_scan_tuples": str(semantic.max_scan_tuples),
             }
             await connection.execute(statement("search", "scan_settings"), settings)
+            await connection.execute(statement("search", "scan_order"), {"by_index": not semantic.exact})
             asked.append(await _ask_semantic(connection, filters, semantic))
+            await connection.execute(statement("search", "scan_order"), {"by_index": False})
         answers = [await cursor.fetchall() for cursor in asked]
     exact = True
     if lexical is not None:

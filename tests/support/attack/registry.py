@@ -196,6 +196,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/lexical": CONTENT,
     "search/lexical_permitted": CONTENT,
     "search/posting_count": STATISTICS,
+    "search/scan_order": SETTING,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,
     "search/semantic_exact": CONTENT,
