@@ -51,6 +51,7 @@ READING: dict[str, Call] = {
     "search": lambda e: e.search("openword", lang="en"),
     "ask": lambda e: e.ask("What is the openword?", lang="en"),
     "show": lambda e: e.show("a"),
+    "repeated": lambda e: e.repeated("s"),
     "retention": lambda e: e.retention(),
     "space": lambda e: e.space(),
     "identity": lambda e: e.identity(),

@@ -169,7 +169,9 @@ def _of_a_search() -> Mapping[str, Any]:
 
 def _of_a_revision() -> Mapping[str, Any]:
     return {
-        **dict.fromkeys(("supersedes", "stated_supersedes", "base_url", "license", "jurisdiction")),
+        **dict.fromkeys(
+            ("supersedes", "stated_supersedes", "base_url", "license", "jurisdiction", "chunker")
+        ),
         "number": 77,
         "lang": "en",
         "meta": "{}",
