@@ -275,9 +275,7 @@ FUNCTIONS: dict[str, Entry] = {
     "refuse_cycle": Entry(Kind.WRITE, "select veraz.refuse_cycle(%(document_id)s)"),
     "saturation": Entry(Kind.PURE, "select veraz.saturation(2, 10, 100)"),
     "searchable": Entry(Kind.PURE, "select veraz.searchable(%(question)s)"),
-    "shown_revision": Entry(
-        Kind.CONTENT, "select document_id, veraz.shown_revision(d) from veraz.document d"
-    ),
+    "shown_revision": Entry(Kind.PURE, "select veraz.shown_revision(null::veraz.document)"),
     "start_epoch": Entry(Kind.WRITE, "select veraz.start_epoch('en', 80)"),
     "term": Entry(Kind.PURE, "select veraz.term(%(question)s)"),
     "token_length": Entry(Kind.PURE, "select veraz.token_length(veraz.analyse('en', %(question)s))"),
