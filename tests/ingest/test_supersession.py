@@ -36,6 +36,8 @@ union all select 'retired', revision_id from veraz.revision r join veraz.documen
            where (retired_at is null) <> (r.revision_id = d.current_revision_id)
 """
 
+MEND = "mend what one of these documents says that it replaces"
+
 
 async def check(engine: AsyncVeraz) -> None:
     assert await rows(engine, POINTERS_THAT_DISAGREE) == []
@@ -118,7 +120,7 @@ async def test_a_cycle_is_refused_and_named(engine: AsyncVeraz) -> None:
     before = await rows(engine, "select external_id, superseded_by from veraz.document order by 1")
     report = await put(engine, edition("a", replaces="c"), edition("d"), clean=False)
     assert [(e.external_id, e.stage, e.reason) for e in report.errors] == [
-        ("a", "store", "supersession would form a cycle: a → b → c → a (each replaced by the next)")
+        ("a", "store", f"supersession would form a cycle: a → b → c → a (each replaced by the next); {MEND}")
     ]
     assert report.documents == 1
     assert (

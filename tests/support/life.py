@@ -209,7 +209,7 @@ EXPECTED = (
     "was erased on ",
     "was deleted while it was being ingested",
     "already written by another ingest",
-    "new row for relation",  # a document that says it replaces itself
+    "the database does not take it: new row for relation",  # a document that says it replaces itself
 )
 
 

@@ -15,6 +15,7 @@ _FIXES: tuple[tuple[type[psycopg.Error], str], ...] = (
         "split the document, or shorten what is very long in it: a word, an id, a list",
     ),
     (psycopg.DataError, "mend the text or value that the message names, or leave the document out"),
+    (psycopg.errors.IntegrityConstraintViolation, "mend what one of these documents says that it replaces"),
     (psycopg.IntegrityError, "ingest it again; if it is refused again, run `veraz status`"),
     (psycopg.Error, "run `veraz status`, then ingest it again"),
 )
@@ -23,8 +24,9 @@ _FIXES: tuple[tuple[type[psycopg.Error], str], ...] = (
 def refused(item: RawItem, error: psycopg.Error) -> ItemError:
     """What the server said, and what helps by its kind. It may say nothing at all."""
     said = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    is_ours = isinstance(error, psycopg.errors.IntegrityConstraintViolation)  # worded by raise_cycle
     return ItemError(
-        f"the database does not take it: {said}",
+        said if is_ours else f"the database does not take it: {said}",
         path=item.place,
         external_id=item.external_id,
         stage="store",
