@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from veraz.errors import MalformedResponse, ProviderError, RateLimited, RequestRefused
-from veraz.providers.embedders.retry import RETRIED, Backoff, parse_retry_after
+from veraz.errors import ConfigError, MalformedResponse, ProviderError, RateLimited, RequestRefused
+from veraz.providers.retry import RETRIED, Backoff, parse_retry_after
 
 _SHOWN = 300  # characters of a provider's message that an error repeats
 _OF_THE_REQUEST = frozenset({400, 411, 413, 414, 415, 422, 431, 451})
@@ -33,6 +33,12 @@ class Endpoint:
     url_name: str
     key_name: str
     settings_name: str
+
+
+def check_address(name: str, url: str) -> None:
+    """Raises ConfigError naming the setting whose value nothing can be sent to."""
+    if not re.match(r"https?://[^/]", url):
+        raise ConfigError(f"{name} {url!r} is no http(s) address", fix="give it as https://host/v1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from veraz.errors import ConfigError, MalformedResponse, ProviderError, RateLimited
 from veraz.nouns.corpus import EmbeddingBatch
 from veraz.providers.embedders.openai_compatible import OpenAICompatible, OpenAIOptions
-from veraz.providers.embedders.retry import Backoff, parse_retry_after
+from veraz.providers.retry import Backoff, parse_retry_after
 
 PLEASE_WAIT = Reply(429, {"error": {"message": "slow down"}}, {"Retry-After": "2"})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 
 from veraz.errors import ConfigError, MalformedResponse
 from veraz.nouns.chat import ChatAnswer, ChatMessage
-from veraz.providers.calls import Calls, Endpoint
+from veraz.providers.calls import Calls, Endpoint, check_address
 from veraz.text.decode import storable
 
 _MOST_BYTES = 4 << 20
@@ -130,10 +129,7 @@ def _malformed(url: str, what: str) -> MalformedResponse:
 
 
 def _check(options: ChatOptions) -> None:
-    if not re.match(r"https?://[^/]", options.url):
-        raise ConfigError(
-            f"[chat] url {options.url!r} is no http(s) address", fix="give it as https://host/v1"
-        )
+    check_address("[chat] url", options.url)
     if options.api_key_env and options.key() is None:
         raise ConfigError(f"[chat] the variable {options.api_key_env} holds no key", fix="set it")
     if taken := sorted({"model", "messages", "stream", "n"} & options.options.keys()):

@@ -15,7 +15,7 @@ import numpy as np
 
 from veraz.errors import ConfigError, MalformedResponse
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
-from veraz.providers.calls import Calls, Endpoint
+from veraz.providers.calls import Calls, Endpoint, check_address
 from veraz.providers.embedders.checks import first_degenerate, refuse_blanks
 
 _MOST_BYTES = 512 << 20
@@ -257,10 +257,7 @@ def _check(options: OpenAIOptions) -> None:
             raise ConfigError(
                 f"embedder option {name} is {getattr(options, name)}", fix=f"give a positive {name}"
             )
-    if not re.match(r"https?://", options.base_url):
-        raise ConfigError(
-            f"base_url {options.base_url!r} is no http(s) address", fix="give it as https://host/v1"
-        )
+    check_address("base_url", options.base_url)
     if options.base_url.startswith("https://api.openai.com/") and options.key() is None:
         raise ConfigError("the embedder 'openai' has no API key", fix=f"set {options.api_key_env}")
 
