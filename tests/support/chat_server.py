@@ -3,15 +3,13 @@ what it was asked. What it says about a passage is a pure function of the passag
 
 from __future__ import annotations
 
-import json
 import re
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any
+
+from tests.support.json_server import JsonServer, Reply
 
 _PASSAGE = re.compile(r"==== \w+ passage ====\n(.*)\n==== \w+ end ====", re.DOTALL)
 
@@ -37,15 +35,6 @@ class Question:
         return "\n".join(message["content"] for message in self.body["messages"])
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    drip: float = 0.0  # seconds between single bytes
-
-
 Behaviour = Callable[[Question], Reply]
 
 
@@ -58,21 +47,17 @@ def answer(question: Question) -> Reply:
     return saying(said_about(question.passage))
 
 
-class FakeChatServer:
-    """Use as a context manager; `url` is the base URL. Set `behaviour` to change what it answers."""
+class FakeChatServer(JsonServer):
+    """Set `behaviour` to change what it answers."""
+
+    path = "/v1/chat/completions"
 
     def __init__(self, behaviour: Behaviour = answer) -> None:
+        super().__init__()
         self.behaviour = behaviour
         self.received: list[Question] = []
         self.most_at_once = 0
         self._under_way = 0
-        self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     @property
     def passages(self) -> list[str]:
@@ -91,48 +76,3 @@ class FakeChatServer:
     def done(self) -> None:
         with self._lock:
             self._under_way -= 1
-
-    def __enter__(self) -> FakeChatServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-
-def _handler(server: FakeChatServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            assert self.path == "/v1/chat/completions"
-            reply = server.receive(body, {name.lower(): value for name, value in self.headers.items()})
-            time.sleep(reply.delay)
-            server.done()
-            try:
-                self._send(reply)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # the client had stopped waiting
-
-        def _send(self, reply: Reply) -> None:
-            payload = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-            self.send_response(reply.status)
-            for name, value in {"Content-Length": str(len(payload)), **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if not reply.drip:
-                self.wfile.write(payload)
-                return
-            for at in range(len(payload)):
-                self.wfile.write(payload[at : at + 1])
-                time.sleep(reply.drip)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler

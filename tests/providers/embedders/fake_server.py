@@ -7,17 +7,14 @@ Its vectors are a pure function of model and text (`fake_vector`), so a test can
 from __future__ import annotations
 
 import hashlib
-import json
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tests.support.json_server import JsonServer, Reply
 
 
 def fake_vector(text: str, model: str = "fake-a", dimension: int = 8) -> npt.NDArray[np.float32]:
@@ -36,14 +33,6 @@ class Received:
     texts: list[str]
     body: dict[str, Any]
     headers: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
 
 
 Behaviour = Callable[[Received, "FakeEmbeddingServer"], Reply]
@@ -87,21 +76,17 @@ def delayed(number: int, seconds: float) -> Behaviour:
     return behave
 
 
-class FakeEmbeddingServer:
-    """Use as a context manager; `url` is the base URL. Set `behaviour` to change what it answers."""
+class FakeEmbeddingServer(JsonServer):
+    """Set `behaviour` to change what it answers."""
+
+    path = "/v1/embeddings"
 
     def __init__(self, *, model: str = "fake-a", dimension: int = 8, behaviour: Behaviour = answer) -> None:
+        super().__init__()
         self.model = model
         self.dimension = dimension
         self.behaviour = behaviour
         self.received: list[Received] = []
-        self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     @property
     def texts(self) -> list[str]:
@@ -124,41 +109,3 @@ class FakeEmbeddingServer:
             request = Received(len(self.received), time.monotonic(), texts, body, headers)
             self.received.append(request)
         return self.behaviour(request, self)
-
-    def __enter__(self) -> FakeEmbeddingServer:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
-
-
-def _handler(server: FakeEmbeddingServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = server.receive(body, {name.lower(): value for name, value in self.headers.items()})
-            time.sleep(reply.delay)
-            self._send(reply)
-
-        def _send(self, reply: Reply) -> None:
-            payload = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-            try:
-                self.send_response(reply.status)
-                for name, value in {"Content-Length": str(len(payload)), **reply.headers}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(payload)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # the client had stopped waiting, which is what a test of timeouts wants
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler
