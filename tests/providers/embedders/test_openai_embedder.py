@@ -268,8 +268,9 @@ def test_a_number_that_cannot_work_is_refused(server: FakeEmbeddingServer, optio
 
 
 def test_an_address_without_scheme_is_refused(server: FakeEmbeddingServer) -> None:
-    with pytest.raises(ConfigError, match="base_url"):
-        make(server, base_url="example.org/v1")
+    for address in ("example.org/v1", "ftp://example.org/v1", "https://", "https:///v1"):
+        with pytest.raises(ConfigError, match="base_url"):
+            make(server, base_url=address)
 
 
 def test_the_fake_server_refuses_blanks_itself(server: FakeEmbeddingServer) -> None:
