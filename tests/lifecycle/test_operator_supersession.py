@@ -86,7 +86,8 @@ async def test_a_cycle_is_refused_and_names_its_documents(engine: AsyncVeraz) ->
         await engine.supersede("c", by="a", source="s")
     report = await put(engine, edition("a", replaces="c"), clean=False)
     assert [e.reason for e in report.errors] == [
-        "supersession would form a cycle: c → a → b → c (each replaced by the next)"
+        "supersession would form a cycle: c → a → b → c (each replaced by the next); "
+        "mend what one of these documents says that it replaces"
     ]
     assert (
         await rows(
