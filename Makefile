@@ -1,9 +1,11 @@
 # Needs Python 3.11 or newer, make, and a package index on the first run.
-# PYTHON=… chooses another Python, VENV=… another virtualenv, PYTEST_ARGS=… what pytest runs.
+# PYTHON=… chooses another Python, VENV=… another virtualenv, PYTEST_ARGS=… what pytest runs,
+# WORKERS=… how many processes share the tests (0: none but pytest's own, for a debugger).
 
 VENV        ?= .venv
 PYTHON      ?=
 PYTEST_ARGS ?=
+WORKERS     ?= 2
 SLOW_ARGS   ?=
 BIN         := $(VENV)/bin
 CODE        := src tests tools bench
@@ -21,7 +23,7 @@ demo: $(VENV)/local  ## install, start the embedded server, and answer four ques
 	@$(BIN)/veraz demo
 
 test: check  ## install, then everything static and every test but the slow ones
-	@$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 check: $(VENV)/test  ## style, types, imports between folders, generated files
 	$(BIN)/ruff check $(CODE)
