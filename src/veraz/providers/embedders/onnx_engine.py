@@ -150,6 +150,8 @@ class OnnxEncoder:
 
 
 def _open_session(model: Path, threads: int) -> Any:
+    if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
+        onnxruntime.disable_telemetry_events()  # the variable came too late if others imported it before
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
