@@ -1,7 +1,7 @@
 """What a chunker does for retrieval: the same questions over the same documents, cut by each, with contextual header and without.
 
 VERAZ_HOME=FOLDER python bench/chunkers.py DATA --out RAW.jsonl [--markdown PAGE] [--precision int8] [--suite aemps]
-                                                [--chunker NAME …] [--others 200] [--documents N]
+                                                [--chunker NAME …] [--header on|off] [--others 200] [--documents N]
 python bench/chunkers.py --from RAW.jsonl --markdown PAGE
 python bench/chunkers.py DATA --check
 
@@ -55,6 +55,7 @@ CHUNKERS = (
     "semantic",
     "late",
 )
+HEADERS = {"on": (True,), "off": (False,), "both": (True, False)}
 NAMES = {"aemps": "AEMPS", "medquad": "MedQuAD"}
 HITS = 50
 COUNT = "select count(*), coalesce(sum(token_count), 0) from veraz.chunk where tenant_id = %(tenant)s"
@@ -311,7 +312,7 @@ async def main(arguments: argparse.Namespace) -> None:
     model = LocalE5(load().model_cache, precision=arguments.precision)
     run = Run(CountingEmbedder(model), arguments.precision, arguments.out, setting(arguments))
     done = earlier(run)
-    todo = [(s, c, h) for s in arguments.suite for c in arguments.chunker for h in (True, False)]
+    todo = [(s, c, h) for s in arguments.suite for c in arguments.chunker for h in HEADERS[arguments.header]]
     with tempfile.TemporaryDirectory() as scratch:
         for number, (suite, chunker, header) in enumerate(todo, 1):
             known = (suite, chunker, header) in done
@@ -339,6 +340,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--precision", choices=("fp32", "int8"), default="fp32")
     parser.add_argument("--suite", nargs="+", choices=tuple(NAMES), default=list(NAMES))
     parser.add_argument("--chunker", nargs="+", default=list(CHUNKERS))
+    parser.add_argument("--header", choices=tuple(HEADERS), default="both")
     parser.add_argument("--others", type=int, default=200, help="documents of medquad beside the judged ones")
     parser.add_argument("--documents", type=int, help="only so many judged documents a suite, to try it out")
     arguments = parser.parse_args()
