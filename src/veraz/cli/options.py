@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -228,11 +229,16 @@ def access_options(function: Function) -> Function:
     return function
 
 
-def question_options(function: Function) -> Function:
-    """The question itself, how it is searched, and the simple filters."""
+def question_options(
+    function: Function | None = None, *, required: bool = True, source_flag: str = "--source"
+) -> Any:
+    """The question itself, how it is searched, and the simple filters. `source_flag`: for a verb whose --source says something
+    else."""
+    if function is None:
+        return partial(question_options, required=required, source_flag=source_flag)
     for decorate in reversed(
         [
-            click.argument("question", type=WORDS),
+            click.argument("question", type=WORDS, required=required),
             click.option(
                 "-k",
                 "k",
@@ -253,7 +259,11 @@ def question_options(function: Function) -> Function:
                 help="Language of the question, for its stop words and stems (default: auto). It filters nothing.",
             ),
             click.option(
-                "--source", "sources", type=LIST, metavar="A,B", help="Only documents of these sources."
+                source_flag,
+                "sources",
+                type=LIST,
+                metavar="A,B",
+                help="Only documents of these sources.",
             ),
             click.option(
                 "--min-authority",
