@@ -121,10 +121,14 @@ async def comes(asking: Asking, planted: Planted) -> bool:
     if "#" in name and name != "wanted#2":
         name, number = name.rsplit("#", 1)
         order = int(number)
+    source = asking.given.get("source")
     if asking.verb == "search":
         hits = (await asking.engine.search(asking.question, **{"k": 10, **_set(asking.request())})).hits
         return any(
-            h.document.external_id == name and order in (None, h.ord) and _holds(planted.needle, h.body)
+            h.document.external_id == name
+            and source in (None, h.document.source)
+            and order in (None, h.ord)
+            and _holds(planted.needle, h.body)
             for h in hits
         )
     answer = await asking.engine.ask(asking.question, **_set(asking.request()))

@@ -122,9 +122,9 @@ for _rare, _common, _k in ((12, 15, 2), (14, 18, 1), (20, 26, 3), (16, 20, 5)):
     ) -> Planted:
         """The rare word's postings use the budget up; the passage that says all the others is left out."""
         own = await own_tenant(engine, search={"budget": rarely - 1, "pool": 10})
-        crowd = [record(f"rare-{n}", f"osmium of matter{n}") for n in range(rarely)]
+        crowd = [record(f"r{n}", f"osmium of matter{n}") for n in range(rarely)]
         for word in ("zinc", "copper", "nickel"):
-            crowd += [record(f"{word}-{n}", f"{word} of thing{n}") for n in range(common)]
+            crowd += [record(f"{word[0]}{n}", f"{word} of thing{n}") for n in range(common)]
         await put(own, *crowd, record("wanted", "zinc copper nickel"), source=SOURCE)
         await own.merge_index()
         given = {**SEARCH, "mode": "lexical", "k": k}
@@ -225,9 +225,9 @@ for _topic in (TOPICS[0], TOPICS[3], TOPICS[5], TOPICS[6]):
 
 for _topic in (TOPICS[0], TOPICS[1], TOPICS[3], TOPICS[4], TOPICS[5]):
 
-    @plant("under the threshold", f"0.999, {_topic.title}")
+    @plant("under the threshold", f"the highest there is, {_topic.title}")
     async def _strict(engine: AsyncVeraz, _: Path, topic: Topic = _topic) -> Planted:
-        own = await own_tenant(engine, answer={"threshold": 0.9999})
+        own = await own_tenant(engine, answer={"threshold": 1.0})
         await put(own, document(topic), *bystanders(topic), source=SOURCE)
         return Planted(own, topic.question, "wanted", "under_threshold", {"verb": "ask"})
 
@@ -244,7 +244,7 @@ for _evidence, _rivals in ((1, 3), (2, 5), (3, 6)):
 
     @plant("cut by the answer's budget", f"evidence {_evidence}")
     async def _thin(engine: AsyncVeraz, _: Path, evidence: int = _evidence, others: int = _rivals) -> Planted:
-        own = await own_tenant(engine, answer={"evidence": evidence, "threshold": 0.0})
+        own = await own_tenant(engine, answer={"evidence": evidence, "threshold": 0.0, "documents": 20})
         topic = TOPICS[0]
         await put(own, document(topic), *rivals(topic, others), source=SOURCE)
         return Planted(own, topic.question, "wanted", "cut_by_answer_budget", {"verb": "ask"})
@@ -334,7 +334,7 @@ async def _cut_filtered(engine: AsyncVeraz, _: Path) -> Planted:
 
 @pair("a filter excludes it, and the answer is refused")
 async def _filtered_refused(engine: AsyncVeraz, _: Path) -> Planted:
-    own = await own_tenant(engine, answer={"threshold": 0.9999})
+    own = await own_tenant(engine, answer={"threshold": 1.0})
     await put(own, document(TOPICS[1]), *bystanders(TOPICS[1]), source=SOURCE)
     given = {"verb": "ask", "filters": Filters(langs=("fr",))}
     return Planted(own, TOPICS[1].question, "wanted", "filtered", given, then=("under_threshold",))
@@ -342,7 +342,7 @@ async def _filtered_refused(engine: AsyncVeraz, _: Path) -> Planted:
 
 @pair("k cuts it, and the answer is refused")
 async def _behind_refused(engine: AsyncVeraz, _: Path) -> Planted:
-    own = await own_tenant(engine, answer={"threshold": 0.9999})
+    own = await own_tenant(engine, answer={"threshold": 1.0, "documents": 30, "sentences": 30})
     await put(own, document(TOPICS[0]), *rivals(TOPICS[0], 15), source=SOURCE)
     return Planted(own, TOPICS[0].question, "wanted", "cut_by_k", {"verb": "ask"}, then=("under_threshold",))
 

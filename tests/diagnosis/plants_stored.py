@@ -106,8 +106,8 @@ for _name, _bytes in BROKEN.items():
 
 for _field, _value in {
     "revised_at": "not a day",
-    "lang": 7,
-    "acl": "a b c",
+    "published_at": "2023-13-45",
+    "valid_from": "soon",
     "supersedes": ["x"],
 }.items():
 
@@ -206,7 +206,7 @@ for _tokens in (32, 40):
             given,
             again=again,
             cause="split",
-            needle="drug6 | 6 mg | every 6 hours with water |\n| drug7",
+            needle=fact,
         )
 
 
@@ -215,11 +215,13 @@ for _topic in (TOPICS[0], TOPICS[3]):
     @plant("cut", f"the fact stands in a comment of Markdown, {_topic.title}")
     async def _comment(engine: AsyncVeraz, _: Path, topic: Topic = _topic) -> Planted:
         own = await own_tenant(engine)
-        text = f"{topic.others[0]}\n\n<!-- {topic.fact} -->\n\n{topic.others[1]}\n"
+        text = f"# Notes\n\n{topic.others[0]}\n\n<!-- {topic.fact} -->\n\n# More\n\n{topic.others[1]}\n"
         await put(own, record("wanted", text, lang=topic.lang, format="markdown"), source=SOURCE)
         given = {**SEARCH, "fact": topic.fact}
         again = repeating(own, [document(topic)])
-        return Planted(own, topic.question, "wanted", "cut", given, again=again, needle=topic.fact)
+        return Planted(
+            own, topic.question, "wanted", "cut", given, again=again, needle=topic.fact, cause="markup"
+        )
 
     @plant("cut", f"the fact stands in an element of HTML that nobody sees, {_topic.title}")
     async def _hidden(engine: AsyncVeraz, folder: Path, topic: Topic = _topic) -> Planted:
@@ -234,11 +236,13 @@ for _topic in (TOPICS[0], TOPICS[3]):
     @plant("cut", f"the fact is a heading with nothing below it, {_topic.title}")
     async def _heading(engine: AsyncVeraz, _: Path, topic: Topic = _topic) -> Planted:
         own = await own_tenant(engine)
-        text = f"# Notes\n\n{topic.others[0]}\n\n## {topic.fact}\n\n# More\n\n{topic.others[1]}\n"
+        text = f"# Notes\n\n{topic.others[0]}\n\n## {topic.title}\n\n# More\n\n{topic.others[1]}\n"
         await put(own, record("wanted", text, lang=topic.lang, format="markdown"), source=SOURCE)
-        given = {**SEARCH, "fact": topic.fact}
-        again = repeating(own, [document(topic)])
-        return Planted(own, topic.question, "wanted", "cut", given, again=again, needle=topic.fact)
+        given = {**SEARCH, "fact": topic.title}
+        again = repeating(own, [record("wanted", f"{topic.title}. {topic.fact}", lang=topic.lang)])
+        return Planted(
+            own, topic.question, "wanted", "cut", given, again=again, needle=topic.title, cause="heading"
+        )
 
 
 @plant("cut", "the fact is not in the text at all")
@@ -278,8 +282,8 @@ for _topic, _mode in ((TOPICS[0], "semantic"), (TOPICS[3], "semantic"), (TOPICS[
         await put(own, wanted, *bystanders(topic), source=SOURCE)
         await maintenance_rows(
             own,
-            "delete from veraz.embedding_1 e using veraz.document d where e.tenant_id = d.tenant_id and e.document_id = d.document_id"
-            " and d.tenant_id = %s and d.external_id = 'wanted' returning 1",
+            "delete from veraz.embedding_1 e using veraz.document d"
+            " where e.tenant_id = d.tenant_id and e.document_id = d.document_id and d.tenant_id = %s and d.external_id = 'wanted' returning 1",
             (await own.identity()).tenant_id,
         )
         question = topic.question if mode == "semantic" else "kyrovine ozantil"

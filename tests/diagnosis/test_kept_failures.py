@@ -12,16 +12,16 @@ KEPT = "select source, external_id, stage, reason from veraz.ingest_failure orde
 
 
 async def test_a_failure_is_kept_and_forgotten_when_it_is_taken(engine: AsyncVeraz, tmp_path: Path) -> None:
-    file = tmp_path / "a.pdf"
+    file = tmp_path / "a.html"
     file.write_bytes(b"%PDF-1.4\nno pages")
     report = await engine.ingest(file, source="s")
     assert report.failed == 1
     [(source, external_id, stage, reason)] = await rows(engine, KEPT)
-    assert (source, external_id, stage) == ("s", "a.pdf", "parse")
+    assert (source, external_id, stage) == ("s", "a.html", "parse")
     assert reason == report.errors[0].reason
     await engine.ingest(file, source="s")
     assert len(await rows(engine, KEPT)) == 1
-    file.write_text("# Now it is text\n\nAnd can be read.\n", encoding="utf-8")
+    file.write_text("<p>Now it is text, and can be read.</p>", encoding="utf-8")
     assert (await engine.ingest(file, source="s")).new == 1
     assert await rows(engine, KEPT) == []
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from veraz.cli import interrupt
-from veraz.cli.options import WORDS, arm_options, question_options, verb
+from veraz.cli.options import WORDS, arm_options, questions, verb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import open_bars
 from veraz.cli.render.console import console, counted
@@ -27,7 +27,7 @@ from veraz.errors import UsageError
     "veraz diagnose --suite judged/ --source nih\n"
     "veraz diagnose --suite judged/ --run runs/today",
 )
-@question_options(required=False, source_flag="--filter-source")
+@questions(required=False, source_flag="--filter-source")
 @arm_options
 @click.option(
     "--expect", type=WORDS, metavar="ID[#N]", help="The document that should be found, or its chunk N."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -229,13 +228,21 @@ def access_options(function: Function) -> Function:
     return function
 
 
-def question_options(
-    function: Function | None = None, *, required: bool = True, source_flag: str = "--source"
-) -> Any:
-    """The question itself, how it is searched, and the simple filters. `source_flag`: for a verb whose --source says something
-    else."""
-    if function is None:
-        return partial(question_options, required=required, source_flag=source_flag)
+def question_options(function: Function) -> Function:
+    """The question itself, how it is searched, and the simple filters."""
+    return questions(required=True, source_flag="--source")(function)
+
+
+def questions(*, required: bool, source_flag: str) -> Callable[[Function], Function]:
+    """The same for a verb that may go without a question, and whose --source says something else."""
+
+    def decorated(function: Function) -> Function:
+        return _questioned(function, required, source_flag)
+
+    return decorated
+
+
+def _questioned(function: Function, required: bool, source_flag: str) -> Function:
     for decorate in reversed(
         [
             click.argument("question", type=WORDS, required=required),

@@ -23,8 +23,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """`groups`: every candidate, best first. `arms`: chunk ids with scores as each arm ranked them, best first; `exact`: whether it
-    read everything. `pool`: candidates that were asked of each arm. `postings`: how many the question's terms have."""
+    """`groups`: every candidate, best first. `arms`: chunk ids with scores as each arm ranked them, best first; `exact`: whether
+    it read everything. `pool`: candidates that were asked of each arm. `postings`: how many the question's terms have."""
 
     lang: str
     analyser: str
@@ -97,8 +97,8 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What `ask` made of the evidence. `lacking`: the rule that refuses whatever the probability, with the words that are missing;
-    `dropped`: texts that validation refused, with its reasons."""
+    """What `ask` made of the evidence. `lacking`: the rule that refuses whatever the probability, with the words that are
+    missing; `dropped`: texts that validation refused, with its reasons."""
 
     outcome: str
     probability: float

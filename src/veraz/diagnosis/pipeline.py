@@ -287,7 +287,7 @@ class _Walk:
     # --- trying changes
 
     async def _tried(self, verdict: Verdict, passage: Passage) -> Verdict:
-        """The verdict with each change that can be tried marked by whether the passage came back: a second fault may be behind."""
+        """The verdict, each change that can be tried marked by whether the passage came back: a second fault may be behind."""
         changes = []
         for change in verdict.changes:
             if change.kind in ("request", "settings"):
@@ -450,8 +450,8 @@ class _Walk:
         if lexical is not None and await self._finds(applied(trial, budget), passage):
             changes = await self._working([budget, whole], passage)
             detail = (
-                f"the question's words have {looked.postings} postings, {trial.config.search.budget} are read, and the passage is not "
-                f"among those: rank {lexical[0]} when all are"
+                f"the question's words have {looked.postings} postings, {trial.config.search.budget} are read, and the passage is "
+                f"not among those: rank {lexical[0]} when all are"
             )
             return Verdict(
                 "truncated_by_budget",
@@ -471,7 +471,7 @@ class _Walk:
             if n > present
         ]
         changes = (*await self._working(wider, passage, 1), *await self._working([whole], passage))
-        detail = f"the approximate index missed it: rank {semantic[0]} when every vector is compared, within the pool of {exact.pool}"
+        detail = f"the approximate index missed it: rank {semantic[0]} of {exact.pool} when every vector is compared"
         return Verdict("approximate_miss", detail, changes, facts={"rank": semantic[0]})
 
     async def _beyond_the_pools(
@@ -521,7 +521,7 @@ class _Walk:
     async def _reaching(
         self, deep: Looked, words: Sequence[QuestionWord], passage: Passage
     ) -> tuple[Change, ...]:
-        """What could bring in a passage that no arm has among its candidates: the other arm, the words that it says, deeper pools."""
+        """What could bring in a passage that is no arm's candidate: the other arm, the words that it says, deeper pools."""
         trial, changes = self._trial, list[Change]()
         if trial.asked.mode != "hybrid":
             changes.append(Change("request", {"mode": "hybrid"}, "--mode hybrid"))
@@ -609,7 +609,7 @@ class _Walk:
         answered, aim = await self._around.answer(trial), _aim(passage)
         gone = [why for text, why in answered.dropped if _says(passage, text)]
         if answered.outcome == "insufficient" and not answered.dropped:
-            return await self._refused(answered, passage, aim)
+            return await self._refused(answered, aim)
         self._pass(
             "under_threshold",
             f"sufficiency {answered.probability:.4f}, threshold {trial.config.answer.threshold}",
@@ -627,18 +627,18 @@ class _Walk:
             )
         return await self._unselected(answered, passage, aim)
 
-    async def _refused(self, answered: Answered, passage: Passage, aim: Aim) -> Verdict:
+    async def _refused(self, answered: Answered, aim: Aim) -> Verdict:
         threshold = self._trial.config.answer.threshold
         facts = {"sufficiency": round(answered.probability, 4), "threshold": threshold}
         if answered.lacking is not None:
             said = f" ({', '.join(answered.missing)})" if answered.missing else ""
             detail = f"found at rank {self._rank}, and refused by the rule {answered.lacking}{said}, whatever the probability"
             changes = await self._answering(list(self._without(answered.missing)), aim)
-            change = (*changes, replace(_search_instead(), verified=True))
-            return Verdict("under_threshold", detail, change, answered.lacking, facts)
+            changes = (*changes, replace(_search_instead(), verified=True))
+            return Verdict("under_threshold", detail, changes, answered.lacking, facts)
         lower = math.floor(answered.probability * 10_000) / 10_000
         values = {"answer.threshold": lower}
-        detail = f"found at rank {self._rank}, and refused: sufficiency {answered.probability:.4f} is under the threshold {threshold}"
+        detail = f"found at rank {self._rank}, and refused: sufficiency {answered.probability:.4f}, threshold {threshold}"
         change = Change("settings", values, commands.request({}, values))
         tried = await self._around.answer(applied(self._trial, change))
         changes = (replace(change, verified=True),) if tried.outcome != "insufficient" else ()

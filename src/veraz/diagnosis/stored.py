@@ -1,4 +1,4 @@
-"""Which stage before any search lost a passage: what was taken in, how it was cut, what is current, deleted, filtered, permitted. Pure."""
+"""Which stage before any search lost a passage: what was taken in, cut, is current, deleted, filtered, permitted. Pure."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def cut(passage: Passage, wanted_ord: int | None, trial: Trial) -> Verdict | Non
         return Verdict("cut", detail, (), "order")
     if passage.span is None:
         detail = (
-            f"the fact is in no revision's text as it was parsed: the parser left it out (hidden, repeated, a picture without OCR), "
+            "the fact is in no revision's text as it was parsed: the parser left it out (hidden, repeated, a picture without OCR), "
             f"or the document does not say it in these words; revision {revision.number} is the current one"
         )
         return Verdict("cut", detail, (mended,), "absent")
@@ -112,7 +112,7 @@ def cut(passage: Passage, wanted_ord: int | None, trial: Trial) -> Verdict | Non
         detail = (
             f"the fact goes over {len(over)} chunks ({names}) of {revision.chunker}, and none holds all of it"
         )
-        return Verdict("cut", detail, tuple(_recut(passage, over, trial)), "split")
+        return Verdict("cut", detail, tuple(_recut(passage, trial)), "split")
     why = dropped_why(revision, passage.span) or "blank"
     detail = f"the fact stands in the text of revision {revision.number} and in no chunk: it was dropped as {_DROPPED[why]}"
     return Verdict("cut", detail, (mended,), why)
@@ -129,7 +129,7 @@ _DROPPED = {
 MOST_TOKENS = 512
 
 
-def _recut(passage: Passage, over: Sequence[KnownChunk], trial: Trial) -> Iterator[Change]:
+def _recut(passage: Passage, trial: Trial) -> Iterator[Change]:
     """Cuts that could hold the fact whole: by structure, then larger, then with what stands around it shown."""
     document = passage.document
     place = {"source": document.source, "external_id": document.external_id}
@@ -227,8 +227,10 @@ def _day_of(passage: Passage, near: date) -> date | None:
     """A revision holds over a range of days, cut by the next one's beginning, its own end, and its document's supersession."""
     document, revision = passage.document, passage.revision
     first = revision.effective_from
-    ends = [r.effective_from - timedelta(days=1) for r in passage.revisions
-            if r is not revision and (r.effective_from, r.number) > (first, revision.number) and r.effective_from > date.min]  # fmt: skip
+    following = [
+        r.effective_from for r in passage.revisions if (r.effective_from, r.number) > (first, revision.number)
+    ]
+    ends = [day - timedelta(days=1) for day in following if day > date.min]
     if revision.valid_to is not None:
         ends.append(revision.valid_to)
     if document.superseded_from is not None:

@@ -26,8 +26,8 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """What was expected: by query id the relevant documents with their grades; and what a stored run `found`, None where it is to be
-    searched. `judged` counts relevant documents."""
+    """What was expected: by query id the relevant documents with their grades; and what a stored run `found`, None where it is
+    to be searched. `judged` counts relevant documents."""
 
     name: str
     texts: Mapping[str, str]

@@ -46,8 +46,8 @@ class Change:
     holds single conditions, `roles` who asks, `verb` whether it is searched or answered, `question` other words), and where
     `settings` is not empty, those keys with them. settings: keys of the configuration, as `search.pool`. The others change the
     store: ingest and reingest (`path` where it is known, `chunker`, keys of [ingest] under `ingest`, `delete_first`), restore,
-    supersede (`undo`, or `by`), access (the fields that change). `command` says it for a shell or for veraz.toml. `verified`: it was
-    tried, and the passage came back; None where trying would write.
+    supersede (`undo`, or `by`), access (the fields that change). `command` says it for a shell or for veraz.toml. `verified`: it
+    was tried, and the passage came back; None where trying would write.
     """
 
     kind: ChangeKind
@@ -70,7 +70,7 @@ class StagePassed:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """`stage` lost the passage, or is `found`, at `rank` (1 is best). `cause` says more closely why, for stages with several causes.
+    """`stage` lost the passage, or is `found`, at `rank` (1 is best). `cause` says more closely why, where a stage has several.
     `change` is the smallest change known, `others` are further ones; None where none helps by itself. `source`, `ord` and
     `revision` name the passage as far as it was found."""
 
