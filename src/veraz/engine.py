@@ -1092,10 +1092,10 @@ class AsyncVeraz:
         verb: Verb = "ask",
     ) -> Diagnosis:
         """The first stage that lost an expected passage on its way into an answer (`verb` search: into the hits), and the
-        smallest change that brings it back. `expect` is an external id, or one with the order of a chunk, `ID#3`; `source` the source that
-        holds it, where several do; `fact` text that must be in the passage. Leaves no trace and writes nothing. What the caller
-        may not know of is told as what was never ingested: labels that are missing, deletions and failures are the operator's.
-        Raises UsageError where several sources hold the id."""
+        smallest change that brings it back. `expect` is an external id, or one with the order of a chunk, `ID#3`; `source` the
+        source that holds it, where several do; `fact` text that must be in the passage. Leaves no trace and writes nothing. What
+        the caller may not know of is told as what was never ingested: labels that are missing and failures are the operator's
+        to know. Raises UsageError where several sources hold the id."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
         check_choice("verb", verb, VERBS)
@@ -1120,8 +1120,8 @@ class AsyncVeraz:
         ingest_progress: Progress | None = None,
     ) -> SuiteDiagnosis:
         """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
-        a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder or
-        per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most` misses
+        a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
+        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most` misses
         are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
         check_choice("mode", mode, MODES)
         check_count("k", k)

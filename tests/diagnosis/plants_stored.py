@@ -283,7 +283,8 @@ for _topic, _mode in ((TOPICS[0], "semantic"), (TOPICS[3], "semantic"), (TOPICS[
         await maintenance_rows(
             own,
             "delete from veraz.embedding_1 e using veraz.document d"
-            " where e.tenant_id = d.tenant_id and e.document_id = d.document_id and d.tenant_id = %s and d.external_id = 'wanted' returning 1",
+            " where e.tenant_id = d.tenant_id and e.document_id = d.document_id"
+            " and d.tenant_id = %s and d.external_id = 'wanted' returning 1",
             (await own.identity()).tenant_id,
         )
         question = topic.question if mode == "semantic" else "kyrovine ozantil"

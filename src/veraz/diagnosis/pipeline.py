@@ -450,7 +450,7 @@ class _Walk:
         if lexical is not None and await self._finds(applied(trial, budget), passage):
             changes = await self._working([budget, whole], passage)
             detail = (
-                f"the question's words have {looked.postings} postings, {trial.config.search.budget} are read, and the passage is "
+                f"the question's words have {looked.postings} postings, {trial.config.search.budget} are read, the passage is "
                 f"not among those: rank {lexical[0]} when all are"
             )
             return Verdict(

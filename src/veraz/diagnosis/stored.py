@@ -102,7 +102,7 @@ def cut(passage: Passage, wanted_ord: int | None, trial: Trial) -> Verdict | Non
         return Verdict("cut", detail, (), "order")
     if passage.span is None:
         detail = (
-            "the fact is in no revision's text as it was parsed: the parser left it out (hidden, repeated, a picture without OCR), "
+            "the fact is in no revision's text as parsed: the parser left it out (hidden, repeated, a picture without OCR), "
             f"or the document does not say it in these words; revision {revision.number} is the current one"
         )
         return Verdict("cut", detail, (mended,), "absent")
