@@ -13,6 +13,7 @@ from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
+from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
@@ -382,6 +383,75 @@ class Veraz:
     def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
         return self._portal.run(self._engine.ensure_tenant(slug))
+
+    def diagnose(
+        self,
+        question: str,
+        *,
+        expect: str,
+        source: str | None = None,
+        fact: str | None = None,
+        k: int | None = None,
+        mode: Mode = "hybrid",
+        lang: str = "auto",
+        filters: Filters | None = None,
+        fusion: Fusion | None = None,
+        exact: bool = False,
+        as_of: date | None = None,
+        verb: Verb = "ask",
+    ) -> Diagnosis:
+        """The first stage that lost an expected passage on its way into an answer (`verb` search: into the hits), and the
+        smallest change that brings it back. `expect` is an external id, or one with the order of a chunk, `ID#3`; `source` the
+        source that holds it, where several do; `fact` text that must be in the passage. Leaves no trace and writes nothing. What
+        the caller may not know of is told as what was never ingested: labels that are missing and failures are the operator's
+        to know. Raises UsageError where several sources hold the id."""
+        return self._portal.run(
+            self._engine.diagnose(
+                question,
+                expect=expect,
+                source=source,
+                fact=fact,
+                k=k,
+                mode=mode,
+                lang=lang,
+                filters=filters,
+                fusion=fusion,
+                exact=exact,
+                as_of=as_of,
+                verb=verb,
+            )
+        )
+
+    def diagnose_suite(
+        self,
+        folder: Path | None = None,
+        *,
+        run: Path | None = None,
+        source: str | None = None,
+        qrels: Path | None = None,
+        k: int = 10,
+        mode: Mode = "hybrid",
+        most: int = 200,
+        progress: Callable[[int, int], None] | None = None,
+        ingest_progress: Progress | None = None,
+    ) -> SuiteDiagnosis:
+        """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
+        a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
+        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most` misses
+        are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
+        return self._portal.run(
+            self._engine.diagnose_suite(
+                folder,
+                run=run,
+                source=source,
+                qrels=qrels,
+                k=k,
+                mode=mode,
+                most=most,
+                progress=progress,
+                ingest_progress=ingest_progress,
+            )
+        )
 
     def trace(self, trace_id: str) -> Trace:
         """A stored trace by its id, or a unique beginning of it."""

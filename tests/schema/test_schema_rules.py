@@ -36,7 +36,9 @@ def test_every_table_of_a_tenant_enforces_row_level_security(catalogue: Any) -> 
     assert set(unprotected) == GLOBAL_TABLES
 
 
-@pytest.mark.parametrize("table", ["document", "revision", "section", "chunk", "context_draft", "trace"])
+@pytest.mark.parametrize(
+    "table", ["document", "revision", "section", "chunk", "context_draft", "ingest_failure", "trace"]
+)
 def test_tables_that_hold_content_check_access_labels_too(catalogue: Any, table: str) -> None:
     kinds = {
         (name, permissive)

@@ -14,6 +14,8 @@ from psycopg.adapt import Transformer
 from tests.support import databases
 
 from veraz.db.statements import embedding_table, statement
+from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, KnownRevision, QuestionWord
+from veraz.diagnosis.store import NearId
 from veraz.engine import AsyncVeraz
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
@@ -24,7 +26,7 @@ from veraz.ops.show import FoundDocument
 from veraz.ops.store import RepeatedRow
 from veraz.search.store import HydratedRow
 
-STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
+STAGES = ("answer", "db", "diagnosis", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
     "identity/add_key",
     "identity/add_tenant",
@@ -57,6 +59,8 @@ SCRIPTS = {"schema/create_embedding_table"}
 
 READ_STAGES = ("answer", "search", "traces")
 READING = {
+    "diagnosis/near_ids",
+    "diagnosis/question_words",
     "ops/document_revisions",
     "ops/find_document",
     "ops/readable_documents",
@@ -67,6 +71,12 @@ READING = {
 }
 """Of the other stages: what runs in mode "read"."""
 ROWS: dict[str, type[Any]] = {
+    "diagnosis/expected_chunks": KnownChunk,
+    "diagnosis/expected_documents": KnownDocument,
+    "diagnosis/expected_revisions": KnownRevision,
+    "diagnosis/known_failures": KnownFailure,
+    "diagnosis/near_ids": NearId,
+    "diagnosis/question_words": QuestionWord,
     "identity/tenants": Tenant,
     "ingest/count_written": Written,
     "ingest/document_states": DocumentState,

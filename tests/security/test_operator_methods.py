@@ -19,6 +19,7 @@ from veraz.nouns.corpus import Access, EmbeddingBatch, TextKind
 from veraz.nouns.lifecycle import Retention
 
 Call = Callable[[AsyncVeraz], Awaitable[Any]]
+JUDGED = Path(__file__).parents[2] / "examples" / "judged"
 
 OPERATOR: dict[str, Call] = {
     "init": lambda e: e.init(),
@@ -52,6 +53,8 @@ READING: dict[str, Call] = {
     "ask": lambda e: e.ask("What is the openword?", lang="en"),
     "show": lambda e: e.show("a"),
     "repeated": lambda e: e.repeated("s"),
+    "diagnose": lambda e: e.diagnose("openword", expect="a", lang="en"),
+    "diagnose_suite": lambda e: e.diagnose_suite(JUDGED, source="s"),
     "retention": lambda e: e.retention(),
     "space": lambda e: e.space(),
     "identity": lambda e: e.identity(),

@@ -16,7 +16,7 @@ from veraz.engine import AsyncVeraz
 from veraz.errors import UsageError
 
 HIDDEN_FROM_RUNTIME = {"api_key"}
-HIDDEN_FROM_READERS = {"context_draft"}
+HIDDEN_FROM_READERS = {"context_draft", "ingest_failure"}
 
 
 async def readable_tables(tenants: Tenants) -> list[str]:

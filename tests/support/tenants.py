@@ -77,6 +77,9 @@ REMAINING = (
     "insert into veraz.context_draft (tenant_id, document_id, context_key, context)"
     " select tenant_id, document_id, sha256(document_id::text::bytea), 'about the document' from veraz.document"
     " where tenant_id = %(tenant)s",
+    "insert into veraz.ingest_failure (tenant_id, document_id, source, external_id, path, stage, reason)"
+    " select tenant_id, document_id, 's', external_id, 'p', 'parse', 'of the document' from veraz.document"
+    " where tenant_id = %(tenant)s",
     "insert into veraz.job (tenant_id, kind) values (%(tenant)s, 'k')",
 )
 

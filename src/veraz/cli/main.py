@@ -30,6 +30,7 @@ VERBS = {
     "search": "The chunks that answer a question best.",
     "ask": "An answer with citations, a conflict, a refusal or a fixed route.",
     "why": "Explain a search or an answer from its stored trace alone.",
+    "diagnose": "Which stage lost a passage, and what brings it back.",
     "eval": "Measure retrieval on judged queries.",
     "index": "Look after the lexical index.",
     "tenant": "Tenants: list, add, disable, enable, remove.",

@@ -230,9 +230,22 @@ def access_options(function: Function) -> Function:
 
 def question_options(function: Function) -> Function:
     """The question itself, how it is searched, and the simple filters."""
+    return questions(required=True, source_flag="--source")(function)
+
+
+def questions(*, required: bool, source_flag: str) -> Callable[[Function], Function]:
+    """The same for a verb that may go without a question, and whose --source says something else."""
+
+    def decorated(function: Function) -> Function:
+        return _questioned(function, required, source_flag)
+
+    return decorated
+
+
+def _questioned(function: Function, required: bool, source_flag: str) -> Function:
     for decorate in reversed(
         [
-            click.argument("question", type=WORDS),
+            click.argument("question", type=WORDS, required=required),
             click.option(
                 "-k",
                 "k",
@@ -253,7 +266,11 @@ def question_options(function: Function) -> Function:
                 help="Language of the question, for its stop words and stems (default: auto). It filters nothing.",
             ),
             click.option(
-                "--source", "sources", type=LIST, metavar="A,B", help="Only documents of these sources."
+                source_flag,
+                "sources",
+                type=LIST,
+                metavar="A,B",
+                help="Only documents of these sources.",
             ),
             click.option(
                 "--min-authority",

@@ -12,6 +12,7 @@ def shapes() -> dict[str, type]:
     """Verb to the noun that its --json prints."""
     from veraz.nouns.answer import Answer
     from veraz.nouns.corpus import IngestReport
+    from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis
     from veraz.nouns.evaluation import EvalReport
     from veraz.nouns.evidence import SearchResult
     from veraz.nouns.identity import NewKey, Tenant
@@ -27,6 +28,8 @@ def shapes() -> dict[str, type]:
         "repeated": Repeated,
         "search": SearchResult,
         "ask": Answer,
+        "diagnose": Diagnosis,
+        "diagnose --suite": SuiteDiagnosis,
         "eval run": EvalReport,
         "tenant add": Tenant,
         "key add": NewKey,

@@ -43,6 +43,7 @@ from veraz.nouns.corpus import (
 )
 from veraz.providers.parsers import PARSERS_VERSION, SCANS, stated_access
 from veraz.providers.ports import DocumentParser, Embedder, LanguageDetector
+from veraz.text.decode import storable
 
 WINDOW_CHUNKS = 384
 """Chunks that are embedded together: enough for the model's batches to hold texts of like length."""
@@ -50,6 +51,7 @@ WINDOW_ITEMS = 64
 WINDOW_BYTES = 1 << 26
 """Of items that are in memory together, unless a single one is larger: files may have half a gigabyte."""
 DELETED_TOGETHER = 500
+FAILURES_TOGETHER = 500
 MERGE_EVERY = 256
 """Documents between two looks at the size of the posting deltas."""
 
@@ -118,6 +120,9 @@ class Ingest:
         self._progress = progress or (lambda _: None)
         self._gone = Gone()
         self._of_run = Versions()
+        self._failed: dict[str, ItemFailure] = {}
+        self._met: set[UUID] = set()  # of those that failed before: what this run met
+        self._failed_before: frozenset[UUID] = frozenset()
         self.tally = Tally()
 
     async def run(self, items: Iterator[RawItem | ItemError], prune: Prune | None = None) -> IngestReport:
@@ -129,6 +134,7 @@ class Ingest:
         await self._look_for_gone(prune)
         async with self._database.transaction(self._identity, "write") as connection:
             self._source = await store.ensure_source(connection, self._identity.tenant_id, self._settings)
+            self._failed_before = await store.failed_documents(connection, self._settings.slug)
         self._choose_chunker(self._source.chunker)
         self._writer = self._new_writer()
         self._cutter = self._new_cutter()
@@ -154,6 +160,7 @@ class Ingest:
                 raise
             raise _first(known) from None
         await self._delete(self._gone.left())
+        await self._keep_failures()
         await self._merge(final=True)
         await self._contexts.settle()
         return self.tally.report()
@@ -265,6 +272,8 @@ class Ingest:
             self._gone.met(entry.external_id)
             if isinstance(entry, ItemError):
                 self._fail(entry)
+            elif self._failed_before:
+                self._met.add(self._key(entry.external_id))
         return [entry for entry in batch if isinstance(entry, RawItem)]
 
     async def _parse(self, items: Sequence[RawItem], *, last: bool = False) -> list[Parsed]:
@@ -567,8 +576,34 @@ class Ingest:
         self.tally.seen += 1
         reason = f"{error.reason}; {error.fix}" if error.fix else error.reason
         path = error.path or (item.place if item else "")
-        self.tally.errors.append(ItemFailure(path, error.external_id, error.stage, reason))
+        failure = ItemFailure(path, error.external_id, error.stage, reason)
+        self.tally.errors.append(failure)
+        known_as = item.external_id if item else error.external_id
+        if known_as:
+            self._failed[known_as] = failure
         self._progress(self.tally)
+
+    def _key(self, external_id: str) -> UUID:
+        return store.document_key(
+            store.source_key(self._identity.tenant_id, self._settings.slug), external_id
+        )
+
+    async def _keep_failures(self) -> None:
+        """Why documents could not be taken, so that whoever misses one can be told; forgotten once it is taken."""
+        failures = [
+            store.Failure(self._key(name), name, storable(f.path)[0], f.stage, storable(f.reason)[0])
+            for name, f in self._failed.items()
+            if plan.is_storable_id(name)
+        ]
+        settled = (self._met & self._failed_before) - {f.document_id for f in failures}
+        if not failures and not settled:
+            return
+        async with self._database.transaction(self._identity, "write") as connection:
+            for start in range(0, len(failures), FAILURES_TOGETHER):
+                await store.keep_failures(
+                    connection, self._settings.slug, failures[start : start + FAILURES_TOGETHER]
+                )
+            await store.settle_failures(connection, sorted(settled))
 
 
 async def _batches(items: Iterator[RawItem | ItemError]) -> AsyncIterator[list[RawItem | ItemError]]:

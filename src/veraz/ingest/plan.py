@@ -13,7 +13,7 @@ import msgspec
 
 from veraz.errors import ItemError, UsageError
 from veraz.nouns.corpus import Access, AccessRule, Chunk, ParsedDocument, RawItem, SourceSettings
-from veraz.text.decode import require_storable
+from veraz.text.decode import require_storable, storable
 
 ANALYSERS = ("en", "es", "fr", "de", "it", "pt", "nl", "sv", "da", "no", "fi", "ro", "hu", "ru", "tr")
 UNKNOWN_ANALYSER = "xx"
@@ -145,6 +145,15 @@ def check_ids(document: ParsedDocument) -> None:
                 stage="parse",
                 fix=f"ids hold at most {ID_CHARACTERS:,} characters, and {ID_BYTES:,} bytes in UTF-8",
             )
+
+
+def is_storable_id(external_id: str) -> bool:
+    """Whether an index can hold it, and PostgreSQL its characters."""
+    return (
+        len(external_id) <= ID_CHARACTERS
+        and storable(external_id)[0] == external_id
+        and len(external_id.encode()) <= ID_BYTES
+    )
 
 
 def content_hash(chunk: Chunk) -> bytes:

@@ -483,6 +483,32 @@ async def delete_document(connection: Connection, source: str, external_id: str)
     return row[0] if row else None
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a document could not be taken, as it is kept until it can."""
+
+    document_id: UUID
+    external_id: str
+    path: str
+    stage: str
+    reason: str
+
+
+async def failed_documents(connection: Connection, source: str) -> frozenset[UUID]:
+    """What earlier ingests of a source could not take."""
+    cursor = await connection.execute(statement("ingest", "failed_documents"), {"source": source})
+    return frozenset(row[0] for row in await cursor.fetchall())
+
+
+async def keep_failures(connection: Connection, source: str, failures: Sequence[Failure]) -> None:
+    parameters = {"source": source, "failures": _json([asdict(f) for f in failures])}
+    await connection.execute(statement("ingest", "keep_failures"), parameters)
+
+
+async def settle_failures(connection: Connection, document_ids: Sequence[UUID]) -> None:
+    await connection.execute(statement("ingest", "settle_failures"), {"document_ids": list(document_ids)})
+
+
 async def pending_postings(connection: Connection) -> tuple[PendingPostings, ...]:
     return tuple(await rows_of(connection, PendingPostings, statement("ingest", "pending_postings"), {}))
 

@@ -175,7 +175,9 @@ async def erase(connection: Connection, source: str, external_id: str) -> tuple[
 
 
 async def erase_drafts(connection: Connection, document_id: UUID) -> int:
-    """As the maintenance role: what a model wrote about a document that is not there. Returns how many lines."""
+    """As the maintenance role: what a model wrote about a document that is not there, and why it could not be taken. Returns how
+    many lines the model wrote."""
+    await connection.execute(statement("ops", "erase_failure"), {"document_id": document_id})
     return (await connection.execute(statement("ops", "erase_drafts"), {"document_id": document_id})).rowcount
 
 

@@ -24,7 +24,7 @@ from veraz.search import store
 from veraz.search.ahead import is_ahead
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 
-__all__ = ["SearchRequest", "SearchRun", "Timer", "run_search"]
+__all__ = ["SearchRequest", "SearchRun", "Timer", "every_group", "run_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,14 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class SearchRun:
-    """A result with what later stages need of how it came about: the question's vector and both arms' candidates."""
+    """A result with what later stages need of how it came about: the question's vector, both arms' candidates, which of them
+    read everything, and how they were fused."""
 
     result: SearchResult
     vector: Vectors | None
     arms: Mapping[str, Sequence[Candidate]]
+    exact: Mapping[str, bool]
+    fusion: FusionSettings
 
 
 async def run_search(
@@ -124,7 +127,18 @@ async def run_search(
         config=_configuration(request, config, settings, arms, pool),
         as_of=request.as_of,
     )
-    return SearchRun(result, vector, candidates)
+    exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
+    return SearchRun(result, vector, candidates, {arm: exact[arm] for arm in candidates}, settings)
+
+
+async def every_group(
+    database: Database, identity: Identity, run: SearchRun
+) -> list[tuple[Fused, list[Hit]]]:
+    """All candidates of a run, best first, as they would be shown were all of them: those that say the same together, the one
+    that ranks first in front."""
+    fused = fuse(run.arms, run.fusion)
+    async with database.transaction(identity) as connection:
+        return await _groups(connection, fused, len(fused))
 
 
 async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -> Vectors | None:
@@ -264,16 +278,24 @@ def _asked(arms: store.ArmResults) -> dict[str, list[Candidate]]:
 
 async def _distinct(connection: Connection, fused: Sequence[Fused], k: int) -> list[tuple[Fused, Hit]]:
     """The best k hits that say different things, each with the other documents that say the same."""
+    return [(entry, _with_owners(same)) for entry, same in await _groups(connection, fused, k)]
+
+
+READ_TOGETHER = 500
+
+
+async def _groups(connection: Connection, fused: Sequence[Fused], k: int) -> list[tuple[Fused, list[Hit]]]:
     groups: dict[str, tuple[Fused, list[Hit]]] = {}
-    for start in range(0, len(fused), k):
-        batch = fused[start : start + k]
+    together = min(k, READ_TOGETHER) or 1
+    for start in range(0, len(fused), together):
+        batch = fused[start : start + together]
         hits = await store.hydrate(connection, [f.chunk_id for f in batch])
         for entry in batch:
             if (hit := hits.get(entry.chunk_id)) is not None:
                 groups.setdefault(hit.body, (entry, []))[1].append(hit)
         if len(groups) >= k:
             break
-    return [(entry, _with_owners(same)) for entry, same in list(groups.values())[:k]]
+    return list(groups.values())[:k]
 
 
 async def _with_in_force(

@@ -75,9 +75,7 @@ async def run_arms(
         answers = [await cursor.fetchall() for cursor in asked]
     exact = True
     if lexical is not None:
-        exact = (
-            answers[0][0][4] if answers[0] else await _posting_count(connection, lexical) <= lexical.budget
-        )
+        exact = answers[0][0][4] if answers[0] else await posting_count(connection, lexical) <= lexical.budget
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
@@ -124,7 +122,8 @@ async def run_arms_as_of(
     )
 
 
-async def _posting_count(connection: Connection, question: LexicalQuestion) -> int:
+async def posting_count(connection: Connection, question: LexicalQuestion) -> int:
+    """How many postings the question's terms have."""
     parameters = {"question": question.text, "analyser": question.analyser}
     row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
     assert row is not None

@@ -107,10 +107,21 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         **_of_contexts(siege),
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
+        "knows_all": True,
+        "with_text": True,
+        "failures": json.dumps([_failure(d) for d in documents]),
         **_of_an_administrator(siege),
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+    }
+
+
+def _failure(document: Mapping[str, Any]) -> Mapping[str, str]:
+    return {
+        "document_id": str(document["document_id"]),
+        "external_id": document["external_id"],
+        **dict.fromkeys(("path", "stage", "reason"), "taken"),
     }
 
 
@@ -155,6 +166,7 @@ def _of_a_search() -> Mapping[str, Any]:
     return {
         "question": WORD,
         "words": [WORD],
+        "heading": WORD,
         "analyser": "en",
         "vector": json.dumps(hashed("hash", WORD).tolist()),
         "as_of": date(2024, 6, 1),

@@ -50,6 +50,7 @@ begin
        and coalesce((select sum(p.n) from veraz.posting p
                       where p.tenant_id = tenant and p.analyser = w.analyser and p.term = w.term), 0) = 0;
     delete from veraz.context_draft where tenant_id = tenant and document_id = of_document;
+    delete from veraz.ingest_failure where tenant_id = tenant and document_id = of_document;
     delete from veraz.chunk where tenant_id = tenant and revision_id = any (doomed);
     get diagnostics chunks = row_count;
     delete from veraz.section where tenant_id = tenant and revision_id = any (doomed);

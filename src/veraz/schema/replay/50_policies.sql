@@ -37,6 +37,10 @@ create policy readable on veraz.chunk as restrictive for select to veraz_app
 drop policy if exists readable on veraz.context_draft;
 create policy readable on veraz.context_draft as restrictive for select to veraz_app using (veraz.is_writing());
 
+-- It names documents, and may quote them, whoever may read them.
+drop policy if exists readable on veraz.ingest_failure;
+create policy readable on veraz.ingest_failure as restrictive for select to veraz_app using (veraz.is_writing());
+
 drop policy if exists readable on veraz.trace;
 create policy readable on veraz.trace as restrictive for select to veraz_app
     using (veraz.is_writing() or roles <@ veraz.current_roles());

@@ -1,0 +1,1 @@
+"""Which stage lost a passage that was expected, and what brings it back."""
