@@ -31,7 +31,7 @@ VERBS = {
     "ask": "An answer with citations, a conflict, a refusal or a fixed route.",
     "why": "Explain a search or an answer from its stored trace alone.",
     "eval": "Measure retrieval on judged queries.",
-    "index": "Look after the lexical index.",
+    "index": "Look after the indexes: build, measure.",
     "tenant": "Tenants: list, add, disable, enable, remove.",
     "key": "API keys: add, list, revoke.",
     "demo": "Answer four questions from a small bundled corpus.",
