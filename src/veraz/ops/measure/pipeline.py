@@ -93,11 +93,22 @@ async def gather(
     if chunks:
         return Probes("chunks", [await _of_chunk(chunk, analyser_of) for chunk in chunks], _OF_CHUNKS)
     if not known:
-        raise UsageError(
-            "there is no question to measure with",
-            fix="give a folder with judged queries (--suite DIR), or measure with the corpus itself: --from chunks",
-        )
+        raise _no_question() if origin == "traces" else _nothing(identity)
     return await _embedded(known, embedder, analyser_of, report, "traces" if texts is None else "suite")
+
+
+def _no_question() -> UsageError:
+    return UsageError(
+        "no trace that these roles may read holds a question",
+        fix="give a folder with judged queries (--suite DIR), or measure with the corpus itself: --from chunks",
+    )
+
+
+def _nothing(identity: Identity) -> UsageError:
+    return UsageError(
+        f"tenant {identity.tenant} has no vector that these roles may read and these filters let through",
+        fix="ingest documents first, or check --tenant, --roles and the filters",
+    )
 
 
 _OF_CHUNKS = (
@@ -211,10 +222,7 @@ class Measure:
             await store.watch_client(connection)
             scope = await store.scope(connection, self._around.space_id, self._filters)
             if not scope.permitted:
-                raise UsageError(
-                    f"tenant {self._identity.tenant} has no vector that these roles may read and these filters let through",
-                    fix="ingest documents first, or check --roles and the filters",
-                )
+                raise _nothing(self._identity)
             live = await store.live_index(connection, self._around.space_id)
             exact = await self._semantic(connection, live)
             if self._choices.built:

@@ -16,7 +16,8 @@ GATED = ("recall", "worst", "lexical.recall", "semantic.recall", "samples", "dro
 def summary(rows: Sequence[SeriesRow], *, tenant: str, since: datetime, share: float) -> LiveRecall:
     """Means over searches, not over days: a quiet day counts as little as it has."""
     days = tuple(_day(row) for row in rows if row.arm is not None)
-    arms = {arm: _mean([d for d in days if d.arm == arm]) for arm in dict.fromkeys(d.arm for d in days)}
+    named = dict.fromkeys(d.arm for d in days)
+    arms: dict[str, float] = {arm: _mean([d for d in days if d.arm == arm]) for arm in named}
     worst = [d.worst for d in days if d.worst is not None]
     sampled = bool(days)
     return LiveRecall(
