@@ -14,6 +14,7 @@ import pytest
 from tests.support import bulk, databases
 from tests.support.corpus import maintenance_rows, put, record, rows
 from tests.support.hashing import HashingEmbedder
+from tests.support.lost import lose
 
 from veraz import engine as engine_module
 from veraz.config import ObservabilityConfig, SearchConfig
@@ -26,7 +27,6 @@ from veraz.nouns.question import Filters
 from veraz.ops.measure.live import Sampler
 
 ALWAYS = ObservabilityConfig(recall_sample=1.0, recall_k=10, recall_waiting=16)
-NARROW = SearchConfig(pool=10, ef_search=1, max_scan_tuples=1)
 WIDE = SearchConfig(pool=10, ef_search=1000)
 SAMPLES = "select arm, expected, found, approximated, filtered, dropped from veraz.recall_sample order by measured_at, arm"
 QUESTION = "w1 w3 w7"
@@ -64,23 +64,11 @@ async def settled(engine: AsyncVeraz) -> None:
 
 
 async def test_what_an_index_misses_shows_and_a_healthy_one_shows_nothing_missed(large: str) -> None:
-    async with await sampling(large, search=NARROW) as narrow:
+    async with await sampling(large, search=WIDE) as engine:
         for number in range(8):
-            await narrow.search(f"{QUESTION} w{number}", lang="en", mode="semantic")
-        await settled(narrow)
-        missing = await narrow.live_recall()
-        assert missing.arms["semantic"] < 0.9
-        assert missing.recall == missing.arms["semantic"]
-        assert missing.worst is not None
-        assert missing.worst <= missing.arms["semantic"]
-        assert (missing.samples, missing.approximated, missing.dropped) == (8, 8, 0)
-        assert {row[1] for row in await rows(narrow, SAMPLES)} == {10}
-    async with await sampling(large, search=WIDE) as wide:
-        begin = datetime.now(UTC)
-        for number in range(8):
-            await wide.search(f"{QUESTION} w{number}", lang="en")
-        await settled(wide)
-        healthy = await wide.live_recall(since=begin)
+            await engine.search(f"{QUESTION} w{number}", lang="en")
+        await settled(engine)
+        healthy = await engine.live_recall()
         assert healthy.arms == {"lexical": 1.0, "semantic": 1.0}
         assert (healthy.recall, healthy.worst, healthy.samples, healthy.approximated) == (1.0, 1.0, 16, 8)
         by_arm = {day.arm: day for day in healthy.days}
@@ -88,7 +76,23 @@ async def test_what_an_index_misses_shows_and_a_healthy_one_shows_nothing_missed
             "the lexical arm had read everything"
         )
         assert by_arm["semantic"].exact_ms
-        assert (await wide.live_recall()).samples == 24
+        assert {row[1] for row in await rows(engine, SAMPLES)} == {10}
+
+        begin = datetime.now(UTC)
+        lose(large, 0.5)
+        for number in range(8):
+            await engine.search(f"{QUESTION} w{number}", lang="en", mode="semantic")
+        await settled(engine)
+        missing = await engine.live_recall(since=begin)
+        assert 0.2 < missing.arms["semantic"] < 0.8
+        assert missing.recall == missing.arms["semantic"]
+        assert missing.worst is not None
+        assert missing.worst <= missing.recall
+        assert (missing.samples, missing.approximated, missing.dropped) == (8, 8, 0)
+        both = await engine.live_recall(gates=("recall>=0.95",))
+        assert both.samples == 24
+        assert both.recall == pytest.approx((1 + missing.recall) / 2)
+        assert [gate.passed for gate in both.gates] == [False]
 
 
 async def test_what_a_tight_budget_misses_shows_in_the_lexical_arm(large: str) -> None:

@@ -16,8 +16,8 @@ update veraz.embedding_1 set is_current = %s
 
 
 def lose(url: str, share: float) -> int:
-    """Has about `share` of the current vectors written anew while the index takes nothing in. `url`: a superuser's. Returns how many
-    vectors the index does not know any more."""
+    """Has about `share` of the current vectors written anew while the index takes nothing in. `url`: a superuser's. Returns how
+    many vectors the index does not know any more."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(READY, [False])
         connection.execute(REWRITTEN, [False, share])  # the predicate of the index: no update in place
