@@ -156,6 +156,21 @@ class AnswerConfig(_Section, frozen=True):
         self._between(0, 1, "threshold")
 
 
+class ObservabilityConfig(_Section, frozen=True):
+    """`recall_sample`: the share of searches, 0.01 for one in a hundred, that are asked again exactly after they were answered,
+    to see what the approximate arms missed; 0 for none. Recall is of the first `recall_k`; at most `recall_waiting` searches wait
+    for it, and what comes then is dropped and counted."""
+
+    recall_sample: float = 0.0
+    recall_k: int = 10
+    recall_waiting: int = 16
+
+    def __post_init__(self) -> None:
+        self._between(0, 1, "recall_sample")
+        self._between(1, 1000, "recall_k")
+        self._at_least(1, "recall_waiting")
+
+
 ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
@@ -234,6 +249,7 @@ class Config(_Section, frozen=True):
     chat: ChatConfig = ChatConfig()
     search: SearchConfig = SearchConfig()
     answer: AnswerConfig = AnswerConfig()
+    observability: ObservabilityConfig = ObservabilityConfig()
     auth: AuthConfig = AuthConfig()
 
     def __post_init__(self) -> None:
@@ -264,6 +280,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "chat": ChatConfig,
     "search": SearchConfig,
     "answer": AnswerConfig,
+    "observability": ObservabilityConfig,
     "auth": AuthConfig,
 }
 _KEYS = tuple(name for name in Config.__struct_fields__ if name not in SECTIONS)

@@ -14,8 +14,8 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -42,8 +42,11 @@ from veraz.diagnosis.suite import JudgedRun, spread, summarised
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.perquery import read_results
+from veraz.evaluation.gates import check as check_gates
+from veraz.evaluation.gates import parse_gate
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.report import read_baseline, write_report
+from veraz.evaluation.statistics import bootstrap_interval
 from veraz.identity import store as identities
 from veraz.identity.keys import check_name, expiry, key_prefix, make_key
 from veraz.identity.pipeline import identify_key, identify_token
@@ -68,12 +71,14 @@ from veraz.nouns.corpus import (
     RawItem,
     SourceSettings,
     TextKind,
+    Vectors,
 )
 from veraz.nouns.diagnosis import Diagnosis, Missed, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
 from veraz.nouns.evidence import Fusion, Hit, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
+from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
 from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
@@ -82,6 +87,13 @@ from veraz.nouns.trace import Trace
 from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
 from veraz.ops.health import checks
+from veraz.ops.measure import recall, series
+from veraz.ops.measure import store as measure_store
+from veraz.ops.measure.live import Compared, Sampler
+from veraz.ops.measure.methods import USUAL, Choices
+from veraz.ops.measure.methods import check as check_choices
+from veraz.ops.measure.pipeline import IndexState, Measure, Probes, gather
+from veraz.ops.measure.pipeline import Progress as MeasureProgress
 from veraz.ops.show import show_document
 from veraz.providers import ocr
 from veraz.providers.embedders.registry import open_embedder
@@ -117,7 +129,16 @@ from veraz.schema.apply import (
 from veraz.search import store as search_store
 from veraz.search.ahead import ahead_notes
 from veraz.search.fusion import Fused
-from veraz.search.pipeline import SearchRequest, SearchRun, Timer, every_group, few_rows, run_search
+from veraz.search.measured import MeasuredArms, scored
+from veraz.search.pipeline import (
+    SearchRequest,
+    SearchRun,
+    Timer,
+    ask_again,
+    every_group,
+    few_rows,
+    run_search,
+)
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
 from veraz.traces import store as traces
@@ -133,6 +154,7 @@ INIT = "veraz init --database URL (as an administrator)"
 CONTEXTS = ("none", "llm")
 UNDETERMINED = "und"
 """ISO 639-2, as documents have it whose language nothing tells."""
+RECENT = timedelta(days=7)
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -159,6 +181,7 @@ class AsyncVeraz:
         self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
         self._chat = _chat(config)
+        self._live = _live(config, database, embedded=embedded)
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
         self._space: ops_store.Space | None = None
@@ -201,6 +224,8 @@ class AsyncVeraz:
         return veraz
 
     async def close(self) -> None:
+        if self._live is not None:
+            await self._live.close()
         await self._parsers.close()
         if self._chat is not None:
             await self._chat.close()
@@ -736,6 +761,7 @@ class AsyncVeraz:
         result = await self._assessed(identity, run)
         if trace:
             await self._keep_search(result)
+        self._sample(identity, run)
         return result
 
     async def _assessed(self, identity: Identity, run: SearchRun) -> SearchResult:
@@ -796,6 +822,14 @@ class AsyncVeraz:
         if len(size.analysers) <= 1:
             return size.analysers[0] if size.analysers else "en"
         return await asyncio.to_thread(self._open_detector().detect, question) or size.analysers[0]
+
+    def _sample(self, identity: Identity, run: SearchRun) -> None:
+        """Perhaps has the search measured, once its answer is complete. What was exact anyway has nothing to miss."""
+        asked = run.request
+        if self._live is not None and run.arms and not asked.exact and asked.as_of is None:
+            self._live.offer(
+                identity, _Asked(asked, run.vector, self._space.space_id if self._space else None)
+            )
 
     async def _keep_search(self, result: SearchResult) -> None:
         async with self._database.transaction(await self.identity(), "read") as connection:
@@ -895,6 +929,7 @@ class AsyncVeraz:
             question, draft, run.result, superseded, identity, timer.finish(), self.config.answer.threshold
         )
         await self._keep_answer(identity, answer, {"signals": draft.signals, **search_record(run.result)})
+        self._sample(identity, run)
         return answer
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
@@ -1259,6 +1294,118 @@ class AsyncVeraz:
             reason=draft.reason,
         )
 
+    # --- how good the indexes are: the operator's
+
+    async def measure_index(
+        self,
+        *,
+        ks: Sequence[int] = (10, 50),
+        queries: int | None = None,
+        suite: Path | None = None,
+        origin: Origin | None = None,
+        methods: Sequence[Method] = USUAL,
+        filters: Filters | None = None,
+        scope: Scope = "store",
+        ef_search: Sequence[int] = (),
+        lists: int | None = None,
+        probes: Sequence[int] = (),
+        oversampling: Sequence[int] = (8,),
+        lexical: bool = True,
+        seed: int = 1,
+        gates: Sequence[str] = (),
+        progress: MeasureProgress | None = None,
+    ) -> IndexMeasurement:
+        """Recall, time and size of each method against the exact scan, for the engine's tenant and roles, all on one
+        snapshot. The live index is measured in its place; others are built over a copy of the vectors (`scope`: of every
+        tenant, as the live index is, or of this one) inside a transaction that is rolled back. Asked are a suite's
+        queries, else the questions of stored traces, else chunks: `origin` says which. `queries`: at most so many, None
+        for 100, or all of a suite. Gates such as `recall@10>=0.95` are evaluated, not enforced. Raises UsageError where
+        there is nothing to measure."""
+        self._require_operator()
+        if queries is None:
+            queries = 100 if suite is None else 100_000
+        choices = Choices(
+            ks=tuple(ks), queries=queries, methods=tuple(dict.fromkeys(methods)), scope=scope,
+            ef_search=tuple(ef_search), lists=lists, probes=tuple(probes),
+            oversampling=tuple(oversampling), lexical=lexical, seed=seed,
+        )  # fmt: skip
+        check_choices(choices)
+        filters = Filters() if filters is None else filters
+        parsed = [parse_gate(gate, recall.gate_names(choices.methods, choices.ks)) for gate in gates]
+        texts = None
+        if suite is not None:
+            texts = tuple((await asyncio.to_thread(load_dataset, suite)).queries.values())
+        identity, space = await self.identity(), await self.space()
+        async with self._database.transaction(identity) as connection:
+            size = await search_store.corpus_size(connection, space.space_id)
+        asked = await self._gathered(identity, size, choices, filters, texts, origin, progress)
+        measure = Measure(
+            self._database,
+            identity,
+            self._index_state(space, size),
+            MeasuredArms(space.space_id, self.config.search, filters),
+            filters,
+            choices,
+            asked,
+            bootstrap_interval,
+            progress,
+        )
+        measured = await measure.run()
+        return replace(measured, gates=check_gates(parsed, recall.values(measured.figures)))
+
+    async def _gathered(
+        self,
+        identity: Identity,
+        size: search_store.CorpusSize,
+        choices: Choices,
+        filters: Filters,
+        texts: Sequence[str] | None,
+        origin: Origin | None,
+        progress: MeasureProgress | None,
+    ) -> Probes:
+        async def analyser_of(text: str, lang: str | None) -> str:
+            return analyser_for(lang or await self._question_lang(size, text, "auto"))
+
+        return await gather(
+            self._database,
+            identity,
+            await self._open_embedder(),
+            (await self.space()).space_id,
+            choices=choices,
+            filters=filters,
+            texts=texts,
+            origin=origin,
+            analyser_of=analyser_of,
+            progress=progress,
+        )
+
+    def _index_state(self, space: ops_store.Space, size: search_store.CorpusSize) -> IndexState:
+        search = self.config.search
+        return IndexState(
+            space_id=space.space_id,
+            space=space.spec.name,
+            dimension=space.spec.dimension,
+            pool=search.pool,
+            ef_search=search.ef_search,
+            max_scan_tuples=search.max_scan_tuples,
+            budget=search.budget,
+            rescored=search.rescored,
+            compares_all=few_rows(size.own, size.indexed, search.pool),
+        )
+
+    async def live_recall(self, *, since: datetime | None = None, gates: Sequence[str] = ()) -> LiveRecall:
+        """What the sampled searches of the engine's tenant found of the exact result, day by day since a moment (None: for seven
+        days). Gates such as `recall>=0.95` are evaluated, not enforced."""
+        self._require_operator()
+        parsed = [parse_gate(gate, series.GATED) for gate in gates]
+        begin = datetime.now(UTC) - RECENT if since is None else since
+        identity = await self.identity()
+        async with self._database.transaction(identity) as connection:
+            rows = await measure_store.recall_series(connection, begin)
+        share = self.config.observability.recall_sample
+        found = series.summary(rows, tenant=identity.tenant, since=begin, share=share)
+        return replace(found, gates=check_gates(parsed, series.values(found)))
+
     # --- explanation
 
     async def trace(self, trace_id: str) -> Trace:
@@ -1430,6 +1577,46 @@ def _parsers(config: Config) -> DocumentParser:
     if not settings.isolated:
         return ParsersHere(ocr=settings.ocr)
     return ParserPool(settings.workers, limits, ocr=settings.ocr)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a search is asked again with: nothing is embedded twice."""
+
+    request: SearchRequest
+    vector: Vectors | None
+    space_id: int | None
+
+
+def _live(config: Config, database: Database, *, embedded: bool) -> Sampler[_Asked] | None:
+    """Shared by all that act on one open engine, and closed with it. None where no search is sampled."""
+    settings = config.observability
+    if not settings.recall_sample:
+        return None
+
+    async def compare(connection: Connection, asked: _Asked) -> Mapping[str, Compared]:
+        request, space_id = asked.request, asked.space_id
+        arms = await ask_again(connection, request, asked.vector, space_id, config.search)
+        return {
+            arm: Compared(
+                scored(again.candidates),
+                None if again.exact is None else scored(again.exact),
+                again.exact_ms,
+                space_id if arm == "semantic" else None,
+                request.filters != Filters(),
+            )
+            for arm, again in arms.items()
+        }
+
+    prepare = config.database.prepare
+    return Sampler(
+        share=settings.recall_sample,
+        k=settings.recall_k,
+        waiting=settings.recall_waiting,
+        database=database,
+        connect=partial(Database.open, database.url, max_size=1, prepare=prepare, embedded=embedded),
+        compare=compare,
+    )
 
 
 def _chat(config: Config) -> ChatModel | None:

@@ -18,12 +18,15 @@ from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
+from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
 from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
+from veraz.ops.measure.methods import USUAL
+from veraz.ops.measure.pipeline import Progress as MeasureProgress
 from veraz.portal import Portal
 from veraz.providers.ports import Embedder
 
@@ -452,6 +455,56 @@ class Veraz:
                 ingest_progress=ingest_progress,
             )
         )
+
+    def measure_index(
+        self,
+        *,
+        ks: Sequence[int] = (10, 50),
+        queries: int | None = None,
+        suite: Path | None = None,
+        origin: Origin | None = None,
+        methods: Sequence[Method] = USUAL,
+        filters: Filters | None = None,
+        scope: Scope = "store",
+        ef_search: Sequence[int] = (),
+        lists: int | None = None,
+        probes: Sequence[int] = (),
+        oversampling: Sequence[int] = (8,),
+        lexical: bool = True,
+        seed: int = 1,
+        gates: Sequence[str] = (),
+        progress: MeasureProgress | None = None,
+    ) -> IndexMeasurement:
+        """Recall, time and size of each method against the exact scan, for the engine's tenant and roles, all on one
+        snapshot. The live index is measured in its place; others are built over a copy of the vectors (`scope`: of every
+        tenant, as the live index is, or of this one) inside a transaction that is rolled back. Asked are a suite's
+        queries, else the questions of stored traces, else chunks: `origin` says which. `queries`: at most so many, None
+        for 100, or all of a suite. Gates such as `recall@10>=0.95` are evaluated, not enforced. Raises UsageError where
+        there is nothing to measure."""
+        return self._portal.run(
+            self._engine.measure_index(
+                ks=ks,
+                queries=queries,
+                suite=suite,
+                origin=origin,
+                methods=methods,
+                filters=filters,
+                scope=scope,
+                ef_search=ef_search,
+                lists=lists,
+                probes=probes,
+                oversampling=oversampling,
+                lexical=lexical,
+                seed=seed,
+                gates=gates,
+                progress=progress,
+            )
+        )
+
+    def live_recall(self, *, since: datetime | None = None, gates: Sequence[str] = ()) -> LiveRecall:
+        """What the sampled searches of the engine's tenant found of the exact result, day by day since a moment (None: for seven
+        days). Gates such as `recall>=0.95` are evaluated, not enforced."""
+        return self._portal.run(self._engine.live_recall(since=since, gates=gates))
 
     def trace(self, trace_id: str) -> Trace:
         """A stored trace by its id, or a unique beginning of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -22,6 +23,7 @@ from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
 from veraz.nouns.shown import HiddenSuccessor, ShownRevision
 from veraz.nouns.status import Counts, DeadRows
+from veraz.ops.measure.store import ChunkRow, LiveIndexRow, QuestionRow, ScopeRow, SeriesRow
 from veraz.ops.show import FoundDocument
 from veraz.ops.store import RepeatedRow
 from veraz.search.store import HydratedRow
@@ -46,15 +48,33 @@ MAINTENANCE = {
     "ops/invalid_indexes",
     "ops/lexical_state",
     "ops/lift_tombstone",
+    "ops/measure/build_settings",
+    "ops/measure/scratch_centre",
+    "ops/measure/scratch_size",
+    "ops/measure/watch_client",
     "ops/purge_document",
     "ops/purge_history",
+    "ops/purge_samples",
     "ops/purge_traces",
     "ops/set_retention",
     "ops/spaces",
 }
 ADMINISTRATOR = {"db/act_as", "db/backend", "db/capabilities", "db/rights"}
-SCRIPTS = {"schema/create_embedding_table"}
-"""Data definition: run by every database of these tests, and not preparable."""
+SCRIPTS = {
+    "ops/measure/scratch_binary",
+    "ops/measure/scratch_drop",
+    "ops/measure/scratch_fill",
+    "ops/measure/scratch_hamming",
+    "ops/measure/scratch_hnsw",
+    "ops/measure/scratch_ivfflat",
+    "ops/measure/scratch_nearest",
+    "ops/measure/scratch_schema",
+    "ops/measure/scratch_statistics",
+    "ops/measure/scratch_table",
+    "schema/create_embedding_table",
+}
+"""Data definition, and what is run over tables that a transaction makes for itself: not preparable. Every database of these tests
+runs the last; tests/ops/test_measure_index.py the others."""
 
 
 READ_STAGES = ("answer", "search", "traces")
@@ -63,6 +83,12 @@ READING = {
     "diagnosis/question_words",
     "ops/document_revisions",
     "ops/find_document",
+    "ops/measure/live_index",
+    "ops/measure/recall_series",
+    "ops/measure/sample_chunks",
+    "ops/measure/sample_questions",
+    "ops/measure/scan_settings",
+    "ops/measure/scope",
     "ops/readable_documents",
     "ops/repeated_texts",
     "ops/retention_policy",
@@ -93,6 +119,11 @@ ROWS: dict[str, type[Any]] = {
     "ops/document_revisions": ShownRevision,
     "ops/find_document": FoundDocument,
     "ops/hidden_successor": HiddenSuccessor,
+    "ops/measure/live_index": LiveIndexRow,
+    "ops/measure/recall_series": SeriesRow,
+    "ops/measure/sample_chunks": ChunkRow,
+    "ops/measure/sample_questions": QuestionRow,
+    "ops/measure/scope": ScopeRow,
     "ops/repeated_texts": RepeatedRow,
     "ops/retention_policy": Retention,
     "search/hydrate": HydratedRow,
@@ -101,13 +132,10 @@ ROWS: dict[str, type[Any]] = {
 
 
 def files() -> list[str]:
-    root = resources.files("veraz")
+    """As `stage/name`, or `stage/part/name` where a stage has parts."""
+    root = Path(str(resources.files("veraz")))
     return sorted(
-        f"{folder.name}/{file.name.removesuffix('.sql')}"
-        for folder in root.iterdir()
-        if folder.is_dir() and folder.joinpath("sql").is_dir()
-        for file in folder.joinpath("sql").iterdir()
-        if file.name.endswith(".sql")
+        f"{file.parent.parent.relative_to(root).as_posix()}/{file.stem}" for file in root.rglob("sql/*.sql")
     )
 
 
@@ -121,7 +149,7 @@ def test_every_folder_of_statements_is_in_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_statement_begins_with_its_purpose(name: str) -> None:
-    text = statement(*name.split("/")).as_string(None)
+    text = statement(*name.rsplit("/", 1)).as_string(None)
     assert text.startswith("-- Purpose: "), text[:80]
     assert "\n" in text
 
@@ -161,7 +189,7 @@ def test_the_columns_of_a_statement_are_the_fields_of_its_row_class(
 
 def prepared_text(name: str) -> str:
     """The statement with $1, $2 … in place of its named parameters, over the first embedding space."""
-    composed: Any = statement(*name.split("/"))
+    composed: Any = statement(*name.rsplit("/", 1))
     if "{embedding}" in composed.as_string(None):
         composed = composed.format(embedding=embedding_table(1))
     query = PostgresQuery(Transformer())

@@ -33,6 +33,8 @@ OPERATOR: dict[str, Call] = {
     "remove_tenant": lambda e: e.remove_tenant("default"),
     "ensure_tenant": lambda e: e.ensure_tenant("mine"),
     "status": lambda e: e.status(),
+    "measure_index": lambda e: e.measure_index(),
+    "live_recall": lambda e: e.live_recall(),
 }
 WRITING: dict[str, Call] = {
     "ingest": lambda e: e.ingest(Path(__file__), source="s"),

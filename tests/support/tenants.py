@@ -81,6 +81,8 @@ REMAINING = (
     " select tenant_id, document_id, 's', external_id, 'p', 'parse', 'of the document' from veraz.document"
     " where tenant_id = %(tenant)s",
     "insert into veraz.job (tenant_id, kind) values (%(tenant)s, 'k')",
+    "insert into veraz.recall_sample (tenant_id, arm, space_id, k, expected, found, approximated, filtered, exact_ms)"
+    " values (%(tenant)s, 'semantic', 1, 10, 10, 9, true, false, 1.5)",
 )
 
 

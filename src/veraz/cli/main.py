@@ -32,7 +32,7 @@ VERBS = {
     "why": "Explain a search or an answer from its stored trace alone.",
     "diagnose": "Which stage lost a passage, and what brings it back.",
     "eval": "Measure retrieval on judged queries.",
-    "index": "Look after the lexical index.",
+    "index": "Look after the indexes: build, measure.",
     "tenant": "Tenants: list, add, disable, enable, remove.",
     "key": "API keys: add, list, revoke.",
     "demo": "Answer four questions from a small bundled corpus.",

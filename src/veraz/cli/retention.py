@@ -72,6 +72,9 @@ def show(state: State) -> None:
     "--deleted-days", type=Keep(), metavar="N", help="Days after which a deleted document is purged."
 )
 @click.option("--trace-days", type=Keep(), metavar="N", help="Days after which a trace goes.")
+@click.option(
+    "--recall-days", type=Keep(), metavar="N", help="Days after which a sample of live recall goes."
+)
 @click.pass_obj
 def set_policy(state: State, /, **limits: Any) -> None:
     """Change the policy of the tenant; what no option names stays, and for-ever takes a limit away.
@@ -101,7 +104,7 @@ def set_policy(state: State, /, **limits: Any) -> None:
 )
 @click.pass_obj
 def run(state: State, dry_run: bool, batch: int) -> None:
-    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces.
+    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces and samples.
 
     Each batch is a short transaction. Searching and ingesting go on; a document that is being written is left for the next run.
     """
@@ -133,6 +136,7 @@ def _print(state: State, policy: Retention) -> None:
         ("", policy.history_revisions, "revisions besides the current one"),
         ("deleted documents", policy.deleted_days, "days"),
         ("traces", policy.trace_days, "days"),
+        ("samples of recall", policy.recall_days, "days"),
     ]
     show_pairs(console(), [(name, "for ever" if n is None else f"{n:,} {unit}") for name, n, unit in limits])
 
@@ -145,6 +149,8 @@ def _tell(purged: Purged) -> None:
     )
     out = console()
     gone = ", ".join(counted(n, what) for n, what in kinds)
+    if purged.recall_samples:
+        gone += f", {counted(purged.recall_samples, 'sample')} of recall"
     out.print(
         text(f"would remove {gone}" if purged.dry_run else f"removed {gone} in {duration(purged.seconds)}")
     )

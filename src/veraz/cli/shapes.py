@@ -16,6 +16,7 @@ def shapes() -> dict[str, type]:
     from veraz.nouns.evaluation import EvalReport
     from veraz.nouns.evidence import SearchResult
     from veraz.nouns.identity import NewKey, Tenant
+    from veraz.nouns.measure import IndexMeasurement, LiveRecall
     from veraz.nouns.repeated import Repeated
     from veraz.nouns.shown import Shown
     from veraz.nouns.status import Initialised, Status
@@ -31,6 +32,8 @@ def shapes() -> dict[str, type]:
         "diagnose": Diagnosis,
         "diagnose --suite": SuiteDiagnosis,
         "eval run": EvalReport,
+        "index measure": IndexMeasurement,
+        "index measure --live": LiveRecall,
         "tenant add": Tenant,
         "key add": NewKey,
     }

@@ -32,6 +32,7 @@ Connection = AsyncConnection[Any]
 Prepare = Literal["auto", "on", "off"]
 """Whether statements are prepared on the server: auto asks each connection whether a pooler stands in between."""
 Begin = Callable[[AsyncExitStack, Connection], Awaitable[None]]
+Act = Callable[[Connection, dict[str, str]], Awaitable[None]]
 Result = TypeVar("Result")
 EMBEDDED_PATIENCE = 2.0
 """Seconds to wait for a free connection before asking whether the embedded server is still there."""
@@ -115,15 +116,7 @@ class Database:
         credential that may not write, and for a tenant that is disabled or gone."""
         if mode == "write":
             require_writer(identity)
-        acting = {
-            "role": RUNTIME_ROLE,
-            "tenant_id": str(identity.tenant_id),
-            "roles": _array_literal(identity.roles),
-            "mode": mode,
-            "plans": "force_custom_plan" if mode == "read" else "auto",
-            "search_path": self._search_path,
-        }
-        async with self._begin(acting) as connection:
+        async with self._begin(self._of_identity(identity, mode)) as connection:
             yield connection
 
     @asynccontextmanager
@@ -144,16 +137,23 @@ class Database:
     @asynccontextmanager
     async def maintenance(self, tenant_id: UUID | None = None) -> AsyncIterator[Connection]:
         """A transaction of the maintenance role, which sees every tenant; functions that act on one are told `tenant_id`."""
-        acting = {
-            "role": OPS_ROLE,
-            "tenant_id": str(tenant_id) if tenant_id else "",
-            "roles": "{}",
-            "mode": "",
-            "plans": "auto",
-            "search_path": self._search_path,
-        }
-        async with self._begin(acting) as connection:
+        async with self._begin(self._of_maintenance(tenant_id)) as connection:
             yield connection
+
+    @asynccontextmanager
+    async def experiment(self, identity: Identity) -> AsyncIterator[Experiment]:
+        """One transaction on one snapshot that is always rolled back, begun as a reader. What is made in it nobody else sees, and
+        nothing of it stays, whatever ends the process: there is nothing to clean up."""
+        reader = self._of_identity(identity, "read")
+
+        async def begin(stack: AsyncExitStack, connection: Connection) -> None:
+            await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+            await stack.enter_async_context(connection.transaction(force_rollback=True))
+            await self._act(connection, reader)
+
+        async with self._borrow(begin) as connection:
+            maintenance = self._of_maintenance(identity.tenant_id)
+            yield Experiment(connection, self._act, reader, maintenance)
 
     @asynccontextmanager
     async def administration(self) -> AsyncIterator[Connection]:
@@ -161,6 +161,26 @@ class Database:
         two statements may meet two sessions: a setting lasts for the transaction that makes it."""
         async with self._borrow(_in_autocommit) as connection:
             yield connection
+
+    def _of_identity(self, identity: Identity, mode: Literal["read", "write"]) -> dict[str, str]:
+        return {
+            "role": RUNTIME_ROLE,
+            "tenant_id": str(identity.tenant_id),
+            "roles": _array_literal(identity.roles),
+            "mode": mode,
+            "plans": "force_custom_plan" if mode == "read" else "auto",
+            "search_path": self._search_path,
+        }
+
+    def _of_maintenance(self, tenant_id: UUID | None) -> dict[str, str]:
+        return {
+            "role": OPS_ROLE,
+            "tenant_id": str(tenant_id) if tenant_id else "",
+            "roles": "{}",
+            "mode": "",
+            "plans": "auto",
+            "search_path": self._search_path,
+        }
 
     @asynccontextmanager
     async def _begin(self, acting: dict[str, str]) -> AsyncIterator[Connection]:
@@ -229,6 +249,30 @@ class Database:
             except PoolTimeout:
                 await _probe(self.url, embedded=True)
         return await stack.enter_async_context(self._pool.connection())
+
+
+class Experiment:
+    """Who acts in an experiment, turn by turn. `connection` is the one of them all."""
+
+    def __init__(
+        self, connection: Connection, act: Act, reader: dict[str, str], maintenance: dict[str, str]
+    ) -> None:
+        self.connection = connection
+        self._act = act
+        self._reader = reader
+        self._maintenance = maintenance
+
+    async def as_reader(self) -> None:
+        """The runtime role for the identity, under its policies and with the plans that its searches have."""
+        await self._act(self.connection, self._reader)
+
+    async def as_maintenance(self) -> None:
+        """The maintenance role, which sees every tenant."""
+        await self._act(self.connection, self._maintenance)
+
+    async def as_login(self) -> None:
+        """The login itself: a schema is its to make."""
+        await self._act(self.connection, {**self._maintenance, "role": "none"})
 
 
 def require_writer(identity: Identity) -> None:

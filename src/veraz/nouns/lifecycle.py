@@ -58,6 +58,7 @@ class Retention:
     history_revisions: int | None = None
     deleted_days: int | None = None
     trace_days: int | None = None
+    recall_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,11 @@ class Expired:
     revisions: int
     documents: int
     traces: int
+    recall_samples: int
 
     @property
     def total(self) -> int:
-        return self.revisions + self.documents + self.traces
+        return self.revisions + self.documents + self.traces + self.recall_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +88,4 @@ class Purged:
     skipped: int
     seconds: float
     dry_run: bool
+    recall_samples: int = 0

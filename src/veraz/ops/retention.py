@@ -67,12 +67,13 @@ class Run:
         found = await self._in_transaction(self._count)
         self._total = found.total
         if dry_run:
-            self._counts.update(revisions=found.revisions, documents=found.documents, traces=found.traces)
+            self._counts.update(asdict(found))
         else:
             await self._purge_history()
             await self._purge_documents()
-            await self._purge_traces()
-        names = ("revisions", "chunks", "documents", "tombstones", "traces", "skipped")
+            await self._purge_rows("purge_traces", "traces")
+            await self._purge_rows("purge_samples", "recall_samples")
+        names = ("revisions", "chunks", "documents", "tombstones", "traces", "recall_samples", "skipped")
         counted = {name: self._counts[name] for name in names}
         return Purged(**counted, seconds=round(time.perf_counter() - started, 3), dry_run=dry_run)
 
@@ -105,10 +106,10 @@ class Run:
                 else:
                     self._add(1, revisions=revisions, chunks=chunks, documents=1, tombstones=int(tombstone))
 
-    async def _purge_traces(self) -> None:
+    async def _purge_rows(self, statement_: str, kind: str) -> None:
         step = {**self._policy, "batch": self._batch}
-        while gone := len(await self._rows("purge_traces", step)):
-            self._add(gone, traces=gone)
+        while gone := len(await self._rows(statement_, step)):
+            self._add(gone, **{kind: gone})
 
     def _add(self, done: int, **counted: int) -> None:
         self._counts.update(counted)

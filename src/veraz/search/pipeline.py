@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -24,7 +25,7 @@ from veraz.search import store
 from veraz.search.ahead import is_ahead
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 
-__all__ = ["SearchRequest", "SearchRun", "Timer", "every_group", "run_search"]
+__all__ = ["ArmAgain", "SearchRequest", "SearchRun", "Timer", "ask_again", "every_group", "run_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ class Timer:
 @dataclass(frozen=True, slots=True)
 class SearchRun:
     """A result with what later stages need of how it came about: the question's vector, both arms' candidates, which of them
-    read everything, and how they were fused."""
+    read everything, how they were fused, and what was asked."""
 
     result: SearchResult
     vector: Vectors | None
     arms: Mapping[str, Sequence[Candidate]]
     exact: Mapping[str, bool]
     fusion: FusionSettings
+    request: SearchRequest
 
 
 async def run_search(
@@ -128,7 +130,8 @@ async def run_search(
         as_of=request.as_of,
     )
     exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
-    return SearchRun(result, vector, candidates, {arm: exact[arm] for arm in candidates}, settings)
+    read_all = {arm: exact[arm] for arm in candidates}
+    return SearchRun(result, vector, candidates, read_all, settings, request)
 
 
 async def every_group(
@@ -170,7 +173,7 @@ async def _terms(
 
 
 def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
-    budget = 2_000_000_000 if request.exact else config.budget
+    budget = EVERY_POSTING if request.exact else config.budget
     return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
 
 
@@ -189,6 +192,8 @@ def _semantic_question(
     )
 
 
+EVERY_POSTING = 2_000_000_000
+"""A budget that no question exceeds."""
 DEEPER = 10
 """Times the pool in which an arm is asked again after copies of a few texts filled it."""
 
@@ -253,6 +258,51 @@ async def _repair(
         short["semantic"] = len(arms.semantic or ()), len(found)
         arms = replace(arms, semantic=found, semantic_exact=True)
     return arms, _shortfall(short)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmAgain:
+    """An arm as a search reads it, and the exact result with the milliseconds that it took; None where the arm had read
+    everything."""
+
+    candidates: Sequence[Candidate]
+    exact: Sequence[Candidate] | None
+    exact_ms: float = 0.0
+
+
+async def ask_again(
+    connection: Connection,
+    request: SearchRequest,
+    vector: Vectors | None,
+    space_id: int | None,
+    config: SearchConfig,
+) -> dict[str, ArmAgain]:
+    """The arms of a search, repaired as ever, and the exact result of each that did not read everything. `vector` is the
+    question's, as it was embedded then. In the caller's transaction, which should have one snapshot."""
+    question = request.question.strip()
+    lexical = (
+        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
+    )
+    semantic = _semantic_question(request, vector, space_id, config)
+    arms, _ = await _ask(connection, request, lexical, semantic, Timer())
+    again = {}
+    if lexical is not None and arms.lexical is not None:
+        exactly = partial(store.lexical_permitted, connection, request.filters, lexical)
+        again["lexical"] = await _compared(arms.lexical, arms.lexical_exact, exactly)
+    if semantic is not None and arms.semantic is not None:
+        nearest = partial(store.semantic_exact, connection, request.filters, semantic)
+        again["semantic"] = await _compared(arms.semantic, arms.semantic_exact, nearest)
+    return again
+
+
+async def _compared(
+    candidates: Sequence[Candidate], exact: bool, exactly: Callable[[], Awaitable[list[Candidate]]]
+) -> ArmAgain:
+    if exact:
+        return ArmAgain(candidates, None)
+    started = time.perf_counter()
+    found = await exactly()
+    return ArmAgain(candidates, found, (time.perf_counter() - started) * 1000)
 
 
 def _came_up_short(candidates: Sequence[Candidate] | None, pool: int, exact: bool) -> bool:
@@ -430,6 +480,6 @@ the hardest for an index, bench/tenants.py finds both equally fast at about 45; 
 
 
 def few_rows(own: int, indexed: int, pool: int) -> bool:
-    """Whether comparing the `own` vectors of a tenant costs less than walking an index that all tenants share, which meets one of
-    them in every indexed/own candidates: own <= SCAN_COST * pool * indexed / own."""
+    """Whether comparing the `own` vectors of a tenant costs less than walking an index that all tenants share, which meets one
+    of them in every indexed/own candidates: own <= SCAN_COST * pool * indexed / own."""
     return own * own <= SCAN_COST * pool * max(indexed, own)

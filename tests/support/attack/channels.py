@@ -20,7 +20,7 @@ def silence(siege: Siege) -> Leaks:
     return found + [
         f"{name} notifies: every listener of the database would hear it"
         for name in statement_files()
-        if re.search(r"\b(pg_)?notify\b", statement(*name.split("/")).as_string(None), re.IGNORECASE)
+        if re.search(r"\b(pg_)?notify\b", statement(*name.rsplit("/", 1)).as_string(None), re.IGNORECASE)
     ]
 
 

@@ -378,7 +378,13 @@ PREDICATES = {
 """Of the statements that read: each occurrence is taken away by itself."""
 TENANT = r"= veraz\.current_tenant\(\)"
 """Taken away everywhere at once: a row that is found by the tenant is mostly found again by the tenant."""
-COVERED = ("search/semantic", "search/semantic_exact", "search/as_of", "search/lexical_permitted")
+COVERED = (
+    "ops/measure/sample_chunks",
+    "search/semantic",
+    "search/semantic_exact",
+    "search/as_of",
+    "search/lexical_permitted",
+)
 """Without it these show the same: eligible(), eligible_documents() and valid_revisions() ask for the tenant. They have mutations
 of their own."""
 
@@ -388,7 +394,7 @@ def of_statements() -> Iterator[tuple[str, str, sql.Composable]]:
     for name, entry in STATEMENTS.items():
         if entry.kind not in (Kind.CONTENT, Kind.STATISTICS):
             continue
-        text = statement(*name.split("/")).as_string(None)
+        text = statement(*name.rsplit("/", 1)).as_string(None)
         for what, pattern in PREDICATES.items():
             for number, match in enumerate(re.finditer(pattern, text)):
                 yield name, f"{what} {number}", _composed(f"{text[: match.start()]}true{text[match.end() :]}")

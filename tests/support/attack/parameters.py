@@ -92,6 +92,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
     return {
         "every_document": documents,
         "now": datetime.now(UTC),
+        "long_ago": datetime(2020, 1, 1, tzinfo=UTC),
         "document_ids": [d["document_id"] for d in documents],
         "external_ids": [d["external_id"] for d in documents],
         "least": 1,
@@ -114,6 +115,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         **_of_a_search(),
         **_of_a_revision(),
         **_of_records(),
+        **_of_a_measurement(),
     }
 
 
@@ -137,7 +139,7 @@ def _of_contexts(siege: Siege) -> Mapping[str, Any]:
 
 def _of_an_administrator(siege: Siege) -> Mapping[str, Any]:
     """Of keys, tenants and retention: each limit is the sharpest."""
-    limits = ("history_days", "history_revisions", "deleted_days", "trace_days")
+    limits = ("history_days", "history_revisions", "deleted_days", "trace_days", "recall_days")
     return {
         "tenant_id": siege.world.alpha,
         "name": "taken",
@@ -189,6 +191,21 @@ def _of_a_revision() -> Mapping[str, Any]:
         "meta": "{}",
         "name": "taken",
         "declares": True,
+    }
+
+
+def _of_a_measurement() -> Mapping[str, Any]:
+    return {
+        "seed": 1,
+        "count": 1000,
+        "arm": "semantic",
+        "k": 10,
+        "expected": 10,
+        "found": 9,
+        "approximated": True,
+        "filtered": False,
+        "exact_ms": 1.0,
+        "dropped": 0,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import LiteralString
 
 from psycopg import sql
@@ -46,13 +47,10 @@ def _differ(kind: str, names: set[str], expected: set[str]) -> Leaks:
 
 
 def statement_files() -> list[str]:
-    root = resources.files("veraz")
+    """As `stage/name`, or `stage/part/name` where a stage has parts."""
+    root = Path(str(resources.files("veraz")))
     return sorted(
-        f"{folder.name}/{file.name.removesuffix('.sql')}"
-        for folder in root.iterdir()
-        if folder.is_dir() and folder.joinpath("sql").is_dir()
-        for file in folder.joinpath("sql").iterdir()
-        if file.name.endswith(".sql")
+        f"{file.parent.parent.relative_to(root).as_posix()}/{file.stem}" for file in root.rglob("sql/*.sql")
     )
 
 

@@ -37,6 +37,7 @@ TABLES: dict[str, Shows] = {
     "lexical_stat": Shows.TENANT,
     "migration": Shows.EVERYTHING,
     "posting": Shows.TENANT,
+    "recall_sample": Shows.TENANT,
     "revision": Shows.DOCUMENT,
     "route_rule": Shows.TENANT,
     "section": Shows.DOCUMENT,
@@ -72,6 +73,7 @@ class Kind(Enum):
     ADMINISTRATION = "run by an administrator or by maintenance: refused to the runtime login, or nothing"
     CREDENTIALS = "authenticate(): has a check of its own"
     SETTING = "sets this transaction's settings"
+    SCRATCH = "over a copy of vectors that one transaction makes for itself and rolls back: tests/ops has its own checks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def _citations(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 CONTENT, STATISTICS, WRITE = Entry(Kind.CONTENT), Entry(Kind.STATISTICS), Entry(Kind.WRITE)
 ADMINISTRATION, GLOBAL, SETTING = Entry(Kind.ADMINISTRATION), Entry(Kind.GLOBAL), Entry(Kind.SETTING)
+SCRATCH = Entry(Kind.SCRATCH)
 
 STATEMENTS: dict[str, Entry] = {
     "answer/replaced_documents": CONTENT,
@@ -172,10 +175,32 @@ STATEMENTS: dict[str, Entry] = {
     "ops/lift_tombstone": WRITE,
     "ops/lock_document": WRITE,
     "ops/lock_supersession": WRITE,
+    "ops/measure/build_settings": SETTING,
+    "ops/measure/insert_sample": WRITE,
+    "ops/measure/live_index": GLOBAL,
+    "ops/measure/recall_series": Entry(Kind.STATISTICS, changes=lambda given: {"since": given["long_ago"]}),
+    "ops/measure/sample_chunks": CONTENT,
+    "ops/measure/sample_questions": CONTENT,
+    "ops/measure/scan_settings": SETTING,
+    "ops/measure/scope": STATISTICS,
+    "ops/measure/scratch_binary": SCRATCH,
+    "ops/measure/scratch_centre": SCRATCH,
+    "ops/measure/scratch_drop": SCRATCH,
+    "ops/measure/scratch_fill": SCRATCH,
+    "ops/measure/scratch_hamming": SCRATCH,
+    "ops/measure/scratch_hnsw": SCRATCH,
+    "ops/measure/scratch_ivfflat": SCRATCH,
+    "ops/measure/scratch_nearest": SCRATCH,
+    "ops/measure/scratch_schema": SCRATCH,
+    "ops/measure/scratch_size": SCRATCH,
+    "ops/measure/scratch_statistics": SCRATCH,
+    "ops/measure/scratch_table": SCRATCH,
+    "ops/measure/watch_client": SETTING,
     "ops/older_readers": GLOBAL,
     "ops/pin_supersession": WRITE,
     "ops/purge_document": WRITE,
     "ops/purge_history": WRITE,
+    "ops/purge_samples": WRITE,
     "ops/purge_traces": WRITE,
     "ops/readable_documents": CONTENT,
     "ops/repeated_texts": CONTENT,

@@ -72,7 +72,7 @@ def statements(siege: Siege, texts: Texts | None = None) -> Leaks:
     found = []
     aims = list(parameters.aimed(siege))
     for name, entry in STATEMENTS.items():
-        if entry.kind not in (Kind.SETTING, Kind.CREDENTIALS):
+        if entry.kind not in (Kind.SETTING, Kind.SCRATCH, Kind.CREDENTIALS):
             found += _tried(siege, name, _text(name, texts), entry, aims)
     return found
 
@@ -80,8 +80,7 @@ def statements(siege: Siege, texts: Texts | None = None) -> Leaks:
 def _text(name: str, texts: Texts | None) -> sql.Composable:
     if texts and name in texts:
         return texts[name]
-    stage, short = name.split("/")
-    text = statement(stage, short)
+    text = statement(*name.rsplit("/", 1))
     return text.format(embedding=embedding_table(1)) if "{embedding}" in text.as_string(None) else text
 
 

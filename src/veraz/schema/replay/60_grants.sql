@@ -32,6 +32,7 @@ grant select, insert, update, delete on veraz.chunk_lexical, veraz.posting, vera
 grant select, insert, update, delete on veraz.judgement, veraz.synonym, veraz.route_rule, veraz.job to veraz_app;
 grant select, insert, delete on veraz.context_draft to veraz_app;
 grant select, insert, update, delete on veraz.ingest_failure to veraz_app;
+grant select, insert on veraz.recall_sample to veraz_app;
 grant usage on veraz.posting_delta to veraz_app;
 
 grant select on veraz.api_key, veraz.tenant to veraz_auth;

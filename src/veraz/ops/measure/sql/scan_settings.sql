@@ -1,0 +1,4 @@
+-- Purpose: how far the approximate indexes look in this transaction, and that a filtered scan goes on until it has enough. One row.
+select set_config('hnsw.ef_search', %(ef_search)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+       set_config('hnsw.max_scan_tuples', %(max_scan_tuples)s, true), set_config('ivfflat.probes', %(probes)s, true),
+       set_config('ivfflat.iterative_scan', 'relaxed_order', true), set_config('enable_sort', %(sort)s, true)

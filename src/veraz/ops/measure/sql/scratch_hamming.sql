@@ -1,0 +1,16 @@
+-- Purpose: the semantic arm over signs: `candidates` by Hamming distance, filters and permissions inside the scan, scored again exactly.
+-- Rows: at most `pool`, best first. Scores: 1 - distance, higher is better.
+with candidate as materialized (
+    select e.chunk_id, e.vec
+      from {copy} e
+     cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
+                             %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
+                             %(published_from)s::date, %(published_to)s::date) p
+     where e.tenant_id = veraz.current_tenant()
+     order by e.{column} <~> %(signs)s::bit({dimension})
+     limit %(candidates)s
+)
+select chunk_id, 1 - (vec <=> %(vector)s::halfvec) as score
+  from candidate
+ order by score desc, chunk_id
+ limit %(pool)s

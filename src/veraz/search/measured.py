@@ -1,0 +1,58 @@
+"""The arms for who measures them: each as a search asks it, and exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from veraz.config import SearchConfig
+from veraz.nouns.corpus import Vectors
+from veraz.nouns.question import Filters
+from veraz.search import store
+from veraz.search.fusion import Candidate
+from veraz.search.pipeline import EVERY_POSTING
+
+if TYPE_CHECKING:
+    from veraz.db.session import Connection
+
+
+class MeasuredArms:
+    """Both arms over one space with one set of filters. Each method returns chunk ids and scores, higher is better: at most
+    `pool`."""
+
+    def __init__(self, space_id: int, config: SearchConfig, filters: Filters) -> None:
+        self._space_id = space_id
+        self._config = config
+        self._filters = filters
+
+    async def exact(self, connection: Connection, vector: Vectors, pool: int) -> list[tuple[UUID, float]]:
+        question = self._question(vector, pool, self._config.ef_search, exact=True)
+        return scored(await store.semantic_exact(connection, self._filters, question))
+
+    async def approximate(
+        self, connection: Connection, vector: Vectors, pool: int, ef_search: int
+    ) -> list[tuple[UUID, float]]:
+        """By the index as it stands: a shortfall is not repaired."""
+        question = self._question(vector, pool, ef_search, exact=False)
+        arms = await store.run_arms(connection, self._filters, None, question)
+        return scored(arms.semantic or [])
+
+    async def lexical(
+        self, connection: Connection, text: str, analyser: str, pool: int, *, exact: bool
+    ) -> tuple[list[tuple[UUID, float]], bool]:
+        """With the configured budget, or over every row. The second value: whether everything was read."""
+        budget = EVERY_POSTING if exact else self._config.budget
+        question = store.LexicalQuestion(text, analyser, pool, budget, self._config.rescored)
+        if exact:
+            return scored(await store.lexical_permitted(connection, self._filters, question)), True
+        arms = await store.run_arms(connection, self._filters, question, None)
+        return scored(arms.lexical or []), arms.lexical_exact
+
+    def _question(self, vector: Vectors, pool: int, ef_search: int, *, exact: bool) -> store.SemanticQuestion:
+        tuples = self._config.max_scan_tuples
+        return store.SemanticQuestion(vector, self._space_id, pool, ef_search, tuples, exact)
+
+
+def scored(candidates: Sequence[Candidate]) -> list[tuple[UUID, float]]:
+    return [(c.chunk_id, c.score) for c in candidates]
