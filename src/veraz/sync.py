@@ -10,6 +10,9 @@ from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
+from veraz.evaluation.statistics import SEED
+from veraz.evaluation.sweeps.pipeline import Loading
+from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
@@ -21,6 +24,7 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
+from veraz.nouns.sweep import SweepReport
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
 from veraz.portal import Portal
@@ -376,6 +380,47 @@ class Veraz:
                 baseline=baseline,
                 progress=progress,
                 ingest_progress=ingest_progress,
+            )
+        )
+
+    def sweep(
+        self,
+        suites: Sequence[Path],
+        *,
+        grid: Path,
+        out: Path,
+        folds: int = 5,
+        seed: int = SEED,
+        measure: str = "ndcg@10",
+        sources: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        qrels: Sequence[str] = (),
+        corpora: Sequence[str] = (),
+        remove_tenants: bool = False,
+        progress: SweepProgress | None = None,
+        loading: Loading | None = None,
+    ) -> SweepReport:
+        """Measures every configuration of a grid file on judged sets, each weighing the same, chooses one, tells by
+        cross-validation what the choice is worth, and writes veraz.toml, table.md and sweep.json into `out`. What arms gave and
+        what was embedded is kept there too: run again after a kill, it goes on where it stood. Sets with a corpus are loaded once
+        for each way of cutting, into tenants of their own (`remove_tenants`: those of other ways than the current one go
+        afterwards); others are evaluated as they are ingested. `sources`, `tenants`, `qrels` and `corpora` are `SET=VALUE`, see
+        `read_sets`. Who may not write may not sweep, and only the operator may make tenants or look into another one."""
+        return self._portal.run(
+            self._engine.sweep(
+                suites,
+                grid=grid,
+                out=out,
+                folds=folds,
+                seed=seed,
+                measure=measure,
+                sources=sources,
+                tenants=tenants,
+                qrels=qrels,
+                corpora=corpora,
+                remove_tenants=remove_tenants,
+                progress=progress,
+                loading=loading,
             )
         )
 
