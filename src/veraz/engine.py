@@ -11,10 +11,12 @@ generated from it (sync.py).
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -41,12 +43,19 @@ from veraz.diagnosis.pipeline import diagnose as follow
 from veraz.diagnosis.suite import JudgedRun, spread, summarised
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
-from veraz.evaluation.perquery import read_results
 from veraz.evaluation.gates import check as check_gates
 from veraz.evaluation.gates import parse_gate
+from veraz.evaluation.perquery import read_results
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.report import read_baseline, write_report
-from veraz.evaluation.statistics import bootstrap_interval
+from veraz.evaluation.statistics import SEED, bootstrap_interval
+from veraz.evaluation.sweeps.grid import Base, read_grid
+from veraz.evaluation.sweeps.kept import claimed
+from veraz.evaluation.sweeps.outcome import write_outcome
+from veraz.evaluation.sweeps.pipeline import Loading, Plan, SweepSet, check_plan
+from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
+from veraz.evaluation.sweeps.pipeline import sweep as run_sweep
+from veraz.evaluation.sweeps.sets import read_sets
 from veraz.identity import store as identities
 from veraz.identity.keys import check_name, expiry, key_prefix, make_key
 from veraz.identity.pipeline import identify_key, identify_token
@@ -54,7 +63,7 @@ from veraz.identity.pipeline import remove_tenant as erase_tenant
 from veraz.identity.roles import check_roles, check_slug
 from veraz.ingest import discover as discovery
 from veraz.ingest import store as ingest_store
-from veraz.ingest.chunkers import stated_chunker
+from veraz.ingest.chunkers import spelled_out, stated_chunker
 from veraz.ingest.context_writers import ChatContext
 from veraz.ingest.contexts import ContextRules
 from veraz.ingest.listing import list_items
@@ -83,6 +92,7 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
+from veraz.nouns.sweep import IndexSetting, SweepReport
 from veraz.nouns.trace import Trace
 from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
@@ -97,6 +107,7 @@ from veraz.ops.measure.pipeline import Progress as MeasureProgress
 from veraz.ops.show import show_document
 from veraz.providers import ocr
 from veraz.providers.embedders.registry import open_embedder
+from veraz.providers.embedders.remembered import Remembering
 from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
@@ -139,6 +150,7 @@ from veraz.search.pipeline import (
     few_rows,
     run_search,
 )
+from veraz.sweeping import SearchBench, configured
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
 from veraz.traces import store as traces
@@ -1031,6 +1043,115 @@ class AsyncVeraz:
             reports.append(report)
         return tuple(reports)
 
+    async def sweep(
+        self,
+        suites: Sequence[Path],
+        *,
+        grid: Path,
+        out: Path,
+        folds: int = 5,
+        seed: int = SEED,
+        measure: str = "ndcg@10",
+        sources: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        qrels: Sequence[str] = (),
+        corpora: Sequence[str] = (),
+        remove_tenants: bool = False,
+        progress: SweepProgress | None = None,
+        loading: Loading | None = None,
+    ) -> SweepReport:
+        """Measures every configuration of a grid file on judged sets, each weighing the same, chooses one, tells by
+        cross-validation what the choice is worth, and writes veraz.toml, table.md and sweep.json into `out`. What arms gave and
+        what was embedded is kept there too: run again after a kill, it goes on where it stood. Sets with a corpus are loaded once
+        for each way of cutting, into tenants of their own (`remove_tenants`: those of other ways than the current one go
+        afterwards); others are evaluated as they are ingested. `sources`, `tenants`, `qrels` and `corpora` are `SET=VALUE`, see
+        `read_sets`. Who may not write may not sweep, and only the operator may make tenants or look into another one."""
+        await self._writer()
+        check_count("folds", folds)
+        for name, values in (
+            ("sources", sources),
+            ("tenants", tenants),
+            ("qrels", qrels),
+            ("corpora", corpora),
+        ):
+            check_names(name, values)
+        base = configured(self.config)
+        sets = await asyncio.to_thread(
+            read_sets, suites, sources=sources, tenants=tenants, qrels=qrels, corpora=corpora
+        )
+        plan = Plan(sets, read_grid(grid), base, folds, seed, measure)
+        check_plan(plan)
+        space = await self.space()
+        with claimed(out), closing(Remembering(await self._open_embedder(), out)) as embedder:
+            bench = SearchBench(
+                self._database,
+                self.config,
+                embedder,
+                space.space_id,
+                load=partial(self._load_for_sweep, base, embedder),
+                language=self._question_lang,
+            )
+            report = await run_sweep(
+                plan,
+                bench,
+                out,
+                with_options=spelled_out,
+                space=space.spec.name,
+                version=__version__,
+                progress=progress,
+                loading=loading,
+            )
+            work = {**report.work, "texts embedded": embedder.asked, "vectors taken": embedder.taken}
+        report = write_outcome(replace(report, work=work), base, out)
+        if remove_tenants:
+            for slug in (slug for of in report.sets for slug in of.made):
+                await self.remove_tenant(slug)
+        return report
+
+    async def _load_for_sweep(
+        self, base: Base, embedder: Remembering, of: SweepSet, index: IndexSetting, loading: Loading
+    ) -> tuple[Identity, bool]:
+        """Who reads a set's documents, as they are ingested or loaded as `index` says. The current way of cutting has the tenant
+        that `evaluate` has."""
+        if of.is_ingested:
+            identity = await (self._acting_in(of.tenant) if of.tenant else self.identity())
+            if of.source is not None:
+                await self._check_source(identity, of.source)
+            return identity, False
+        assert of.dataset.corpus_path is not None
+        ordinary = await self.ensure_tenant(of.dataset.tenant)
+        made = index != base.index
+        cut = hashlib.sha256(msgspec.json.encode(index)).hexdigest()[:8]
+        identity = await self.ensure_tenant(f"{of.dataset.tenant}-{cut}") if made else ordinary
+        here = copy(self)
+        here.config = msgspec.structs.replace(
+            self.config,
+            ingest=msgspec.structs.replace(self.config.ingest, **asdict(index)),
+        )
+        here._embedder = embedder
+        embedder.elsewhere = partial(self._known_vectors, ordinary)
+        await here._load_corpus(
+            identity,
+            of.dataset.corpus_path,
+            lambda tally: loading(of.name, tally.seen, of.dataset.documents),
+        )
+        return identity, made
+
+    async def _acting_in(self, slug: str) -> Identity:
+        """The operator in another tenant, which must exist, with the configured roles."""
+        self._require_operator()
+        require_storable("tenant", slug)
+        async with self._database.authentication() as connection:
+            found = await identities.find_tenant(connection, slug)
+        if found is None:
+            raise UsageError(f"no tenant {slug!r}, or it is disabled", fix="see: veraz tenant list")
+        return Identity(*found, tuple(self.config.roles), operator=True)
+
+    async def _known_vectors(self, identity: Identity, hashes: Sequence[bytes]) -> Mapping[bytes, Vectors]:
+        space = await self.space()
+        async with self._database.transaction(identity) as connection:
+            return await ingest_store.known_vectors(connection, space.space_id, hashes)
+
     async def _check_source(self, identity: Identity, source: str) -> None:
         """A misspelt source would be measured as one that finds nothing."""
         async with self._database.transaction(identity) as connection:
@@ -1046,7 +1167,12 @@ class AsyncVeraz:
     async def _evaluation_tenant(self, dataset: Dataset, progress: Progress | None) -> Identity:
         assert dataset.corpus_path is not None
         identity = await self.ensure_tenant(dataset.tenant)
-        items = discovery.discover([str(dataset.corpus_path)])
+        await self._load_corpus(identity, dataset.corpus_path, progress)
+        return identity
+
+    async def _load_corpus(self, identity: Identity, path: Path, progress: Progress | None) -> None:
+        """A judged set's documents into a tenant of its own; what is there and did not change costs nothing."""
+        items = discovery.discover([str(path)])
         report = await self._ingest(identity, items, SourceSettings("corpus"), Overrides(), progress)
         if report.failed:
             first = report.errors[0]
@@ -1056,7 +1182,6 @@ class AsyncVeraz:
                 external_id=first.external_id,
                 stage=first.stage,
             )
-        return identity
 
     async def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
@@ -1156,8 +1281,8 @@ class AsyncVeraz:
     ) -> SuiteDiagnosis:
         """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
         a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
-        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most` misses
-        are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
+        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most`
+        misses are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
         check_choice("mode", mode, MODES)
         check_count("k", k)
         check_count("most", most)
@@ -1232,7 +1357,7 @@ class AsyncVeraz:
     async def _surroundings(self, identity: Identity) -> Surroundings:
         """With an embedder that remembers the question: it is searched again for each change that is tried."""
         other = copy(self)
-        other._embedder = Remembering(await self._open_embedder())
+        other._embedder = QuestionMemory(await self._open_embedder())
         space = await self.space()
         other._space = space
         return Surroundings(
@@ -1526,7 +1651,7 @@ class AsyncVeraz:
 VERBS = ("search", "ask")
 
 
-class Remembering:
+class QuestionMemory:
     """An embedder that keeps the vectors of questions: the same one is asked again and again."""
 
     def __init__(self, embedder: Embedder) -> None:

@@ -10,6 +10,9 @@ from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
+from veraz.evaluation.statistics import SEED
+from veraz.evaluation.sweeps.pipeline import Loading
+from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
@@ -23,6 +26,7 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
+from veraz.nouns.sweep import SweepReport
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
 from veraz.ops.measure.methods import USUAL
@@ -383,6 +387,47 @@ class Veraz:
             )
         )
 
+    def sweep(
+        self,
+        suites: Sequence[Path],
+        *,
+        grid: Path,
+        out: Path,
+        folds: int = 5,
+        seed: int = SEED,
+        measure: str = "ndcg@10",
+        sources: Sequence[str] = (),
+        tenants: Sequence[str] = (),
+        qrels: Sequence[str] = (),
+        corpora: Sequence[str] = (),
+        remove_tenants: bool = False,
+        progress: SweepProgress | None = None,
+        loading: Loading | None = None,
+    ) -> SweepReport:
+        """Measures every configuration of a grid file on judged sets, each weighing the same, chooses one, tells by
+        cross-validation what the choice is worth, and writes veraz.toml, table.md and sweep.json into `out`. What arms gave and
+        what was embedded is kept there too: run again after a kill, it goes on where it stood. Sets with a corpus are loaded once
+        for each way of cutting, into tenants of their own (`remove_tenants`: those of other ways than the current one go
+        afterwards); others are evaluated as they are ingested. `sources`, `tenants`, `qrels` and `corpora` are `SET=VALUE`, see
+        `read_sets`. Who may not write may not sweep, and only the operator may make tenants or look into another one."""
+        return self._portal.run(
+            self._engine.sweep(
+                suites,
+                grid=grid,
+                out=out,
+                folds=folds,
+                seed=seed,
+                measure=measure,
+                sources=sources,
+                tenants=tenants,
+                qrels=qrels,
+                corpora=corpora,
+                remove_tenants=remove_tenants,
+                progress=progress,
+                loading=loading,
+            )
+        )
+
     def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
         return self._portal.run(self._engine.ensure_tenant(slug))
@@ -440,8 +485,8 @@ class Veraz:
     ) -> SuiteDiagnosis:
         """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
         a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
-        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most` misses
-        are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
+        or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most`
+        misses are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
         return self._portal.run(
             self._engine.diagnose_suite(
                 folder,

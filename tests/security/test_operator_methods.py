@@ -48,8 +48,9 @@ WRITING: dict[str, Call] = {
     "set_retention": lambda e: e.set_retention(Retention(history_days=1)),
     "run_retention": lambda e: e.run_retention(),
     "evaluate": lambda e: e.evaluate(Path("no/such/folder")),
+    "sweep": lambda e: e.sweep([Path("no/such/folder")], grid=Path("grid.toml"), out=Path("out")),
 }
-"""In the order in which a writer may do all of them; evaluate fails for another reason then."""
+"""In the order in which a writer may do all of them; evaluate and sweep fail for another reason then."""
 READING: dict[str, Call] = {
     "search": lambda e: e.search("openword", lang="en"),
     "ask": lambda e: e.ask("What is the openword?", lang="en"),
@@ -120,7 +121,7 @@ async def test_it_is_refused_before_any_work(
 async def test_a_writer_may_do_what_concerns_its_own_documents(filled: AsyncVeraz) -> None:
     caller = await presented(filled, may_write=True)
     for name, call in WRITING.items():
-        if name == "evaluate":
+        if name in ("evaluate", "sweep"):
             with pytest.raises(UsageError):
                 await call(caller)
         else:

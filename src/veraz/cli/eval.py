@@ -114,3 +114,7 @@ def _progress(bars: Bars) -> dict[str, Any]:
             "load the corpus", tally.seen, None, counted(tally.seen, "document")
         ),
     }
+
+
+# Its verbs that have a file of their own are added to the group where they are read.
+from veraz.cli import eval_sweep as eval_sweep  # noqa: E402

@@ -16,6 +16,16 @@ Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """One chunk as an arm returned it. Higher scores are better."""
+
+    chunk_id: UUID
+    score: float
+    authority: int
+    revised_at: date | None
+
+
+@dataclass(frozen=True, slots=True)
 class ArmScore:
     """A chunk's place in one arm. Rank counts from 1; scores are finite and higher is better (semantic: 1 − distance)."""
 

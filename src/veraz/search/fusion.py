@@ -10,15 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
+from veraz.nouns.evidence import Candidate
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One chunk as an arm returned it. Higher scores are better."""
-
-    chunk_id: UUID
-    score: float
-    authority: int
-    revised_at: date | None
+__all__ = ["METHODS", "Arms", "Candidate", "Fused", "FusionSettings", "arm_weights", "fuse"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
@@ -20,12 +20,26 @@ from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
 from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
 from veraz.nouns.question import Filters
+from veraz.nouns.sweep import Owner
 from veraz.providers.ports import Embedder
 from veraz.search import store
 from veraz.search.ahead import is_ahead
+from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
+from veraz.search.replay import DEEPER, owner
 
-__all__ = ["ArmAgain", "SearchRequest", "SearchRun", "Timer", "ask_again", "every_group", "run_search"]
+__all__ = [
+    "DEEPER",
+    "ArmAgain",
+    "ArmRun",
+    "SearchRequest",
+    "SearchRun",
+    "Timer",
+    "ask_again",
+    "every_group",
+    "run_arm",
+    "run_search",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +158,47 @@ async def every_group(
         return await _groups(connection, fused, len(fused))
 
 
+@dataclass(frozen=True, slots=True)
+class ArmRun:
+    """What one arm gave, alone; None: it could not be asked. `owners`: of its chunks that may be read, but those that the caller
+    knew. `milliseconds` in the database, the question's vector not included. `exact`: nothing was approximated."""
+
+    candidates: tuple[Candidate, ...] | None
+    owners: Mapping[UUID, Owner]
+    milliseconds: float
+    exact: bool
+
+
+async def run_arm(
+    database: Database,
+    identity: Identity,
+    embedder: Embedder | None,
+    space_id: int | None,
+    config: SearchConfig,
+    request: SearchRequest,
+    known: Container[UUID],
+) -> ArmRun:
+    """Asks one arm (mode lexical or semantic) as `run_search` asks it in any mode, repaired like there, so that what both arms
+    gave can be fused later, by `replay`."""
+    timer, question = Timer(), request.question.strip()
+    lexical = _lexical_question(request, question, config) if request.mode == "lexical" and question else None
+    vector = None
+    if request.mode == "semantic" and embedder is not None and any(c.isalnum() for c in question):
+        vector = await _embed_question(embedder, question, [])
+    semantic = _semantic_question(request, vector, space_id, config)
+    async with database.transaction(identity) as connection:
+        arms, _ = await _ask(connection, request, lexical, semantic, timer)
+        candidates = _asked(arms).get(request.mode)
+        new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
+        hits = await store.hydrate(connection, new) if new else {}
+    return ArmRun(
+        candidates=None if candidates is None else tuple(candidates),
+        owners={key: owner(hit) for key, hit in hits.items()},
+        milliseconds=round(sum(timer.stages.values()), 3),
+        exact=arms.semantic_exact if request.mode == "semantic" else arms.lexical_exact,
+    )
+
+
 async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -> Vectors | None:
     try:
         batch = await embedder.embed([question], "query")
@@ -194,8 +249,6 @@ def _semantic_question(
 
 EVERY_POSTING = 2_000_000_000
 """A budget that no question exceeds."""
-DEEPER = 10
-"""Times the pool in which an arm is asked again after copies of a few texts filled it."""
 
 Question = TypeVar("Question", store.LexicalQuestion, store.SemanticQuestion)
 
@@ -205,9 +258,12 @@ def _deeper(question: Question | None, pool: int) -> Question | None:
 
 
 def _copies_fill(found: Sequence[tuple[Fused, Hit]], k: int, arms: store.ArmResults, pool: int) -> bool:
-    """Whether the result is short because many documents say the same, while an arm could give more."""
-    full = any(len(candidates) >= pool for candidates in _asked(arms).values())
-    return full and len(found) < k and any(hit.also for _, hit in found)
+    return copies_fill(
+        full=any(len(candidates) >= pool for candidates in _asked(arms).values()),
+        found=len(found),
+        k=k,
+        shared=any(hit.also for _, hit in found),
+    )
 
 
 async def _ask(
@@ -335,17 +391,11 @@ READ_TOGETHER = 500
 
 
 async def _groups(connection: Connection, fused: Sequence[Fused], k: int) -> list[tuple[Fused, list[Hit]]]:
-    groups: dict[str, tuple[Fused, list[Hit]]] = {}
-    together = min(k, READ_TOGETHER) or 1
-    for start in range(0, len(fused), together):
-        batch = fused[start : start + together]
-        hits = await store.hydrate(connection, [f.chunk_id for f in batch])
-        for entry in batch:
-            if (hit := hits.get(entry.chunk_id)) is not None:
-                groups.setdefault(hit.body, (entry, []))[1].append(hit)
-        if len(groups) >= k:
+    distinct = Distinct[Hit](k)
+    for batch in batches(fused, min(k, READ_TOGETHER) or 1):
+        if distinct.take(batch, await store.hydrate(connection, [f.chunk_id for f in batch])):
             break
-    return list(groups.values())[:k]
+    return distinct.best()
 
 
 async def _with_in_force(

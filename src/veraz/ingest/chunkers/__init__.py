@@ -28,6 +28,7 @@ __all__ = [
     "ChunkerOptions",
     "chunker",
     "dropped",
+    "spelled_out",
     "stated_chunker",
     "token_embedder",
 ]
@@ -58,6 +59,17 @@ def stated_chunker(stated: str) -> Chunker:
     name, _, options = stated.partition(":")
     pairs = dict(_pair(stated, option) for option in options.split(",") if option.strip())
     return chunker(name.strip(), pairs)
+
+
+def spelled_out(stated: str, options: Mapping[str, int] | None = None) -> str:
+    """A stated chunker with every option of it written, those of `options` that it takes over its own: chunkers that cut alike
+    read alike. Raises UsageError for one that cannot be."""
+    name = stated.partition(":")[0].strip()
+    chosen = stated_chunker(stated)
+    takes = {key: value for key, value in (options or {}).items() if key in type(chosen).__struct_fields__}  # type: ignore[attr-defined]
+    made = chunker(name, {**msgspec.structs.asdict(chosen), **takes})  # type: ignore[arg-type]
+    written = {key: value for key, value in msgspec.structs.asdict(made).items() if value is not None}  # type: ignore[arg-type]
+    return ":".join(filter(None, [name, ",".join(f"{key}={value}" for key, value in written.items())]))
 
 
 def _pair(stated: str, option: str) -> tuple[str, str]:
