@@ -42,9 +42,10 @@ from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.qrels import write_qrels
 from veraz.evaluation.report import read_baseline, write_report
+from veraz.evaluation.suites.binding import bind_documents
 from veraz.evaluation.suites.importing import (
-    Draft,
     GradedTrace,
+    SuiteDraft,
     add_to_suite,
     judgements_of,
     with_revision,
@@ -988,7 +989,8 @@ class AsyncVeraz:
         identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         if source is not None:
             await self._check_source(identity, source)
-        asking = await self._asking(identity, dataset.asked, dataset.sources, source)
+        looked_in = CORPUS if loaded and dataset.manifest else source
+        asking = await self._asking(identity, dataset.asked, dataset.sources, looked_in)
         reports = []
         for mode in modes:
             report = await run_evaluation(
@@ -999,7 +1001,7 @@ class AsyncVeraz:
                 gates=gates,
                 progress=progress,
                 config=await self._evaluation_config(mode, source, dataset),
-                readable=await self._readable(asking, dataset, source),
+                readable=await self._readable(asking, dataset.relevant(), source),
                 baseline=earlier,
                 texts=partial(self._texts, asking),
                 bound=await self._binding(asking, dataset) if dataset.spans else None,
@@ -1077,9 +1079,11 @@ class AsyncVeraz:
             except UsageError as error:
                 raise type(error)(f"query {query_id!r}: {error.what}", fix=error.fix) from error
             asking[query_id] = Asked(acting[who], filters, lang)
-        for who_asks, sources in {(asked.identity, asked.filters.sources or ()) for asked in asking.values()}:
-            for slug in sources:
-                await self._check_source(who_asks, slug)
+        looked_in = (
+            (asked.identity, slug) for asked in asking.values() for slug in asked.filters.sources or ()
+        )
+        for who_asks, slug in dict.fromkeys(looked_in):
+            await self._check_source(who_asks, slug)
         return asking
 
     async def _acting_for(self, identity: Identity, request: QueryRequest) -> Identity:
@@ -1165,14 +1169,14 @@ class AsyncVeraz:
         }
 
     async def _readable(
-        self, asking: Mapping[str, Asked], dataset: Dataset, source: str | None
+        self, asking: Mapping[str, Asked], documents: Collection[str], source: str | None
     ) -> dict[str, frozenset[str]]:
-        """By query: which of its relevant documents who asks it may read."""
-        relevant = sorted(dataset.relevant())
+        """By query: which of the documents who asks it may read."""
+        wanted = sorted(documents)
         found: dict[Identity, frozenset[str]] = {}
         for identity in {asked.identity for asked in asking.values()}:
             async with self._database.transaction(identity) as connection:
-                found[identity] = await ops_store.readable_documents(connection, relevant, source)
+                found[identity] = await ops_store.readable_documents(connection, wanted, source)
         return {query_id: found[asked.identity] for query_id, asked in asking.items()}
 
     async def _binding(
@@ -1201,7 +1205,11 @@ class AsyncVeraz:
             dataset = dataset.in_source(source)
         identity = await self.identity()
         asking = await self._asking(identity, dataset.asked, dataset.sources, source)
-        return await self._binding(asking, dataset, progress)
+        if dataset.spans:
+            return await self._binding(asking, dataset, progress)
+        judged = {docid for grades in dataset.qrels.values() for docid in grades}
+        named = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
+        return bind_documents(dataset.qrels, await self._readable(asking, judged, named), named or "")
 
     async def judging(
         self,
@@ -1211,7 +1219,6 @@ class AsyncVeraz:
         runs: Sequence[Path] = (),
         modes: Sequence[Mode] = (),
         depth: int = 10,
-        source: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> JudgingSession:
         """A session over the first `depth` results of several `runs` (folders that `evaluate` wrote) and of fresh searches
@@ -1248,7 +1255,7 @@ class AsyncVeraz:
     async def import_spans(
         self,
         into: Path,
-        draft: Draft,
+        draft: SuiteDraft,
         *,
         manifest: Manifest,
         graded: Sequence[GradedTrace] = (),

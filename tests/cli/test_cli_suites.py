@@ -123,6 +123,15 @@ def test_a_judge_sees_question_place_and_text_and_nothing_that_would_move_the_cu
     assert not any(word in shown for word in ("rank", "score", "hybrid", "lexical"))
 
 
+def test_of_keys_that_come_at_once_the_first_counts(
+    run: Run, fake: FakeEngine, keys: Keys, suite: Path
+) -> None:
+    log = ready(fake, suite)
+    keys.waiting = ["21", "", "q2"]
+    assert run("eval", "judge", str(suite)).exit_code == 0
+    assert [(j.external_id, j.grade) for j in read_judgements(log.path)] == [("d1", 2)]
+
+
 def test_the_end_and_json(run: Run, fake: FakeEngine, keys: Keys, suite: Path) -> None:
     ready(fake, suite)
     keys.waiting = ["0", "1", "2"]
@@ -220,6 +229,7 @@ class Terminal:
                 self.seen += os.read(self._ours, 65536).decode(errors="replace")
 
     def press(self, keys: str) -> None:
+        time.sleep(0.3)  # what is pressed before the passage can be read is thrown away
         self.seen = ""
         os.write(self._ours, keys.encode())
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import databases
 from tests.support.corpus import put, record
+from tests.support.hashing import HashingEmbedder
 
 from veraz.config import AnswerConfig
 from veraz.engine import AsyncVeraz
 from veraz.errors import AccessDenied, UsageError
 from veraz.evaluation.dataset import load_dataset
 from veraz.evaluation.perquery import read_results
-from veraz.evaluation.suites.importing import Draft, GradedTrace, SpanRow
+from veraz.evaluation.suites.importing import GradedTrace, SpanRow, SuiteDraft
 from veraz.evaluation.suites.judgements import read_judgements, text_hash
 from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.suite import Manifest, QueryRequest
-from tests.support import databases
-from tests.support.hashing import HashingEmbedder
 
 MANIFEST = Manifest("leaflets", "1", sources=("s",))
 
@@ -104,7 +104,9 @@ async def test_judgements_survive_another_chunker(
     picked = random.Random(7).sample(chosen, count)
     rows = tuple(SpanRow("q", "s", d, 0, a, b, n % 4, f"row {n}") for n, (d, a, b) in enumerate(picked))
     folder = tmp_path / "suite"
-    await engine.import_spans(folder, Draft({"q": QueryRequest("q", "¿Qué?")}, spans=rows), manifest=MANIFEST)
+    await engine.import_spans(
+        folder, SuiteDraft({"q": QueryRequest("q", "¿Qué?")}, spans=rows), manifest=MANIFEST
+    )
     before = await engine.check_suite(folder)
     assert (before.judgements, before.bound, before.moved) == (count, count, 0)
 
@@ -128,7 +130,7 @@ async def test_a_revision_that_shifts_everything_keeps_what_it_did_not_change(
         ]
     folder = tmp_path / "suite"
     await engine.import_spans(
-        folder, Draft({"q": QueryRequest("q", "?")}, spans=tuple(rows)), manifest=MANIFEST
+        folder, SuiteDraft({"q": QueryRequest("q", "?")}, spans=tuple(rows)), manifest=MANIFEST
     )
     await put(engine, *({**t, "text": "Reviewed again this year.\n\n" + t["text"]} for t in texts[:-1]))
     gone = texts[-1]
@@ -284,6 +286,20 @@ async def test_the_source_can_be_another_one(engine: AsyncVeraz, tmp_path: Path)
     assert (await engine.check_suite(folder, source="mine")).share == 1
 
 
+async def test_judged_documents_are_bound_where_they_may_be_read(engine: AsyncVeraz, tmp_path: Path) -> None:
+    await put(engine, record("burn", BURN), record("pay", "The burn allowance.", acl=["hr"]))
+    folder = suite(
+        tmp_path / "s", [{"id": "q1", "text": "burn"}, {"id": "q2", "text": "pay", "roles": ["hr"]}]
+    )
+    (folder / "qrels.tsv").write_text("q1\tburn\t1\nq1\tpay\t1\nq1\tgone\t0\nq2\tpay\t2\n")
+    binding = await engine.check_suite(folder)
+    assert (binding.judgements, binding.bound) == (4, 2)
+    assert [(u.source, u.external_id, u.why) for u in binding.unbound] == [
+        ("s", "pay", "document"),
+        ("s", "gone", "document"),
+    ]
+
+
 async def test_a_suite_may_bring_its_corpus(engine: AsyncVeraz, tmp_path: Path) -> None:
     folder = suite(tmp_path / "s", [{"id": "q1", "text": "burn"}], [judged("q1", "burn", BURN, BURN)])
     lines(folder / "corpus.jsonl", [{"id": "burn", "title": "burn", "text": BURN}])
@@ -387,7 +403,9 @@ async def test_stored_traces_become_judgements(engine: AsyncVeraz, tmp_path: Pat
     found = await engine.search("burn ice", mode="lexical")
     graded = [GradedTrace(str(found.trace_id), {1: 3}, "by id")]
     folder = tmp_path / "s"
-    made = await engine.import_spans(folder, Draft({}), manifest=replace(MANIFEST, sources=()), graded=graded)
+    made = await engine.import_spans(
+        folder, SuiteDraft({}), manifest=replace(MANIFEST, sources=()), graded=graded
+    )
     assert (made.queries, made.judgements) == (1, 1)
     dataset = load_dataset(folder)
     [span] = dataset.spans[f"trace-{found.trace_id}"]
@@ -395,7 +413,7 @@ async def test_stored_traces_become_judgements(engine: AsyncVeraz, tmp_path: Pat
     assert dataset.sources == ("s",)
     other = await engine.search("cold week", mode="lexical")
     more = [*graded, GradedTrace(str(other.trace_id), {1: 2}, "by id")]
-    added = await engine.import_spans(folder, Draft({}), manifest=MANIFEST, graded=more)
+    added = await engine.import_spans(folder, SuiteDraft({}), manifest=MANIFEST, graded=more)
     assert (added.queries, added.judgements) == (1, 2)
     assert len(load_dataset(folder).queries) == 2
     assert (await run(engine, folder)).metrics["ndcg@5"] == 1
@@ -408,6 +426,6 @@ async def test_a_reader_cannot_learn_a_hash_of_what_it_may_not_read(
     rows = (SpanRow("q", "s", "pay", 0, 0, 8, 2, "t.csv:2"),)
     with pytest.raises(UsageError, match=r"t\.csv:2: no text at 0–8 of 'pay'"):
         await engine.import_spans(
-            tmp_path / "s", Draft({"q": QueryRequest("q", "?")}, spans=rows), manifest=MANIFEST
+            tmp_path / "s", SuiteDraft({"q": QueryRequest("q", "?")}, spans=rows), manifest=MANIFEST
         )
     assert not (tmp_path / "s").exists()

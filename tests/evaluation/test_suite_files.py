@@ -183,12 +183,12 @@ def test_a_suite_judges_spans_or_documents(tmp_path: Path) -> None:
     assert sorted(dataset.grades["q1"].values()) == [1, 2]
     assert (dataset.name, dataset.unjudged) == ("leaflets", ("q2",))
     (folder / "qrels.tsv").write_text("q1\td\t1\n")
-    with pytest.raises(UsageError, match="judges spans in judgements.jsonl and documents in qrels.tsv"):
+    with pytest.raises(UsageError, match=r"judges spans in judgements\.jsonl and documents in qrels\.tsv"):
         load_dataset(folder)
     assert load_dataset(folder, qrels=folder / "qrels.tsv").grades == {"q1": {"d": 1}}
     (folder / "judgements.jsonl").unlink()
     assert load_dataset(folder).spans == {}
-    with pytest.raises(UsageError, match="judges documents, in qrels.tsv"):
+    with pytest.raises(UsageError, match=r"judges documents, in qrels\.tsv"):
         load_suite(folder)
 
 

@@ -12,9 +12,9 @@ import pytest
 from veraz.errors import UsageError
 from veraz.evaluation.dataset import load_dataset
 from veraz.evaluation.suites.importing import (
-    Draft,
     GradedTrace,
     SpanRow,
+    SuiteDraft,
     from_beir,
     from_csv,
     from_traces,
@@ -295,4 +295,4 @@ def test_a_line_of_traces_that_is_wrong_is_named(tmp_path: Path, line: dict[str,
 def test_nothing_is_written_for_a_draft_without_a_place(tmp_path: Path) -> None:
     blocked = file(tmp_path / "file", "x")
     with pytest.raises(UsageError, match="cannot be written"):
-        write_suite(blocked / "suite", MANIFEST, Draft({"q": QueryRequest("q", "t")}))
+        write_suite(blocked / "suite", MANIFEST, SuiteDraft({"q": QueryRequest("q", "t")}))

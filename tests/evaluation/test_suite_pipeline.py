@@ -121,7 +121,7 @@ async def test_a_facet_keeps_its_unanswered_queries() -> None:
 
 async def test_a_facet_of_nothing_but_refusals_has_no_means_and_no_nan() -> None:
     requests = {"q1": request("q1"), "r": request("r", "safety", outcome="nothing")}
-    dataset = Dataset("m", {q: "t" for q in requests}, {"q1": {"a": 1}}, None, "f", requests=requests)
+    dataset = Dataset("m", dict.fromkeys(requests, "t"), {"q1": {"a": 1}}, None, "f", requests=requests)
     report = await evaluate(dataset, Table({"q1": found("a")}), ks=(5,))
     assert (report.facets["safety"].queries, report.facets["safety"].metrics) == (0, {})
     only = Dataset("m", {"r": "t"}, {}, None, "f", requests={"r": requests["r"]})

@@ -132,8 +132,8 @@ class Texts:
 
     async def __call__(
         self,
-        request: QueryRequest,
-        keys: Collection[RevisionKey],  # noqa: ARG002
+        request: QueryRequest,  # noqa: ARG002
+        keys: Collection[RevisionKey],
     ) -> Mapping[RevisionKey, str]:
         self.asked.append(set(keys))
         return {key: self.texts[key] for key in keys if key in self.texts}

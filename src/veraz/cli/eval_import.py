@@ -18,7 +18,7 @@ from veraz.cli.state import State
 from veraz.errors import UsageError
 
 if TYPE_CHECKING:
-    from veraz.evaluation.suites.importing import Draft, GradedTrace
+    from veraz.evaluation.suites.importing import GradedTrace, SuiteDraft
     from veraz.nouns.suite import Imported, Manifest
 
 FORMATS = ("beir", "trec", "csv", "traces")
@@ -88,9 +88,9 @@ def import_(
 ) -> None:
     """Make a suite of judgements from elsewhere.
 
-    Rows of a table that have start and end judge that span of the document, and so do traces; their texts must be ingested.
-    Traces are also added to a suite that is there. A line of a traces file names a trace, as {"trace_id": …, "grades": {"1": 2, "3": 0}}, or
-    says it all: {"question": …, "chunks": [{"source", "external_id", "start", "end", "grade"}]}.
+    Rows of a table that have start and end judge that span of the document, and so do traces; their texts must be ingested. What
+    judges spans is also added to a suite that is there. A line of a traces file names a trace, as {"trace_id": …, "grades":
+    {"1": 2, "3": 0}}, or says it all: {"question": …, "chunks": [{"source", "external_id", "start", "end", "grade"}]}.
     """
     from veraz.nouns.suite import Manifest
 
@@ -118,7 +118,7 @@ def import_(
 
 def _read(
     kind: str, inputs: Sequence[str], hits: Sequence[int] | None
-) -> tuple[Sequence[GradedTrace], Draft]:
+) -> tuple[Sequence[GradedTrace], SuiteDraft]:
     from veraz.evaluation.suites import importing
 
     paths = [Path(given) for given in inputs]
@@ -137,11 +137,11 @@ def _read(
             raise UsageError("--hits is for traces given by id", fix="write the grades into the file")
         return importing.from_traces(paths[0])
     graded = dict.fromkeys(hits or (), 2)
-    return [importing.GradedTrace(given, graded, given) for given in inputs], importing.Draft({})
+    return [importing.GradedTrace(given, graded, given) for given in inputs], importing.SuiteDraft({})
 
 
 def _written(
-    state: State, into: Path, manifest: Manifest, traces: Sequence[GradedTrace], draft: Draft, judge: str
+    state: State, into: Path, manifest: Manifest, traces: Sequence[GradedTrace], draft: SuiteDraft, judge: str
 ) -> Imported:
     """Documents are taken as they are named; spans are bound to their texts, which takes the database."""
     from veraz.evaluation.suites.importing import write_suite

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from veraz.cli.render.judging import Screen
     from veraz.evaluation.judging.session import JudgingSession
 
+ONE_KEY = re.compile(r"\x1b(?:\[[0-9;]*[A-Za-z~]|O.)|.", re.S)
 QUIT, SKIP, UNDO = ("q", "\x03", "\x04", "\x1b"), ("s", "n"), ("u", "\x7f", "\b")
 DOWN, UP = (" ", "\r", "\n", "j", "\x1b[B", "\x1bOB", "\x1b[6~"), ("b", "k", "\x1b[A", "\x1bOA", "\x1b[5~")
 
@@ -92,8 +94,9 @@ def judge(
             bars=bars,
         )
     before = session.progress.judged
-    with interrupt.saying(lambda: "stopped: every grade is kept; run it again to go on"):
-        _judge_all(session, Screen(error_console(), session.grades), click.getchar)
+    screen = Screen(error_console(), session.grades)
+    with interrupt.saying(lambda: f"{screen.closing}stopped: every grade is kept; run it again to go on"):
+        _judge_all(session, screen, click.getchar)
     progress = session.progress
     done = {
         "judged": progress.judged - before,
@@ -152,9 +155,11 @@ def _judge_all(session: JudgingSession, screen: Screen, read_key: Callable[[], s
 
 
 def _key(read_key: Callable[[], str]) -> str:
-    """One key. Ctrl-C, Ctrl-D and an input that is over end the session."""
+    """One key; of several that came at once the first, for the others were pressed before their passage was shown. Ctrl-C, Ctrl-D
+    and an input that is over end the session."""
     try:
-        return read_key()
+        found = ONE_KEY.match(read_key())
+        return found[0] if found else ""
     except (KeyboardInterrupt, EOFError):
         return QUIT[0]
     except OSError as error:

@@ -102,7 +102,7 @@ class Dataset:
         if len(named) > 1:
             raise UsageError(
                 f"suite {self.name} judges documents of {', '.join(sorted(named))}",
-                fix="leave out --source: a suite over several sources is evaluated on them",
+                fix="evaluate it on these as they are ingested, without --source and without a corpus of its own",
             )
         moved = {q: tuple(replace(s, source=source) for s in found) for q, found in self.spans.items()}
         manifest = replace(self.manifest, sources=(source,)) if self.manifest else None

@@ -39,6 +39,11 @@ class Screen:
     ) -> None:
         self._out.set_alt_screen(False)
 
+    @property
+    def closing(self) -> str:
+        """What gives the terminal back, for who leaves without `__exit__`."""
+        return "\x1b[?1049l" if self._out.is_alt_screen else ""
+
     def say(self, note: str) -> None:
         """One line that stands above the keys until the next one."""
         self._note = note

@@ -29,8 +29,9 @@ def show_binding(out: Console, binding: Binding) -> None:
         return
     table = plain_table("query", "document", "span", "grade", "why", right=("grade",))
     for u in binding.unbound[:SHOWN]:
-        where = f"{u.start}–{u.end}"
-        table.add_row(text(u.query_id), text(f"{u.source}/{u.external_id}"), where, str(u.grade), WHY[u.why])
+        where = f"{u.start}–{u.end}" if u.end else "all of it"
+        document = f"{u.source}/{u.external_id}" if u.source else u.external_id
+        table.add_row(text(u.query_id), text(document), where, str(u.grade), WHY[u.why])
     out.print()
     out.print(table)
     if len(binding.unbound) > SHOWN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from veraz.evaluation.suites.spans import covers, places
 from veraz.nouns.corpus import Span
@@ -26,6 +26,20 @@ def bind(
     states = [(q, s, _state(s, documents.get(s.document), placed.get(s.document, {}))) for q, s in judged]
     moved = sum(1 for _, s, why in states if why is None and placed[s.document][s].start != s.start)
     return Binding(len(judged), sum(why is None for *_, why in states), moved, tuple(_unbound(states)))
+
+
+def bind_documents(
+    qrels: Mapping[str, Mapping[str, int]], readable: Mapping[str, Collection[str]], source: str
+) -> Binding:
+    """The same of judgements that name whole documents: bound where who asks the query may read the document. `source` is said of
+    those that are not."""
+    judged = [(q, docid, grade) for q, grades in qrels.items() for docid, grade in grades.items()]
+    lost = [
+        Unbound(q, source, docid, 0, 0, grade, "document")
+        for q, docid, grade in judged
+        if docid not in readable.get(q, ())
+    ]
+    return Binding(len(judged), len(judged) - len(lost), 0, tuple(lost))
 
 
 def joined(parts: Iterable[Binding]) -> Binding:

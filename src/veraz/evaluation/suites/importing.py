@@ -48,7 +48,7 @@ class SpanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SuiteDraft:
     """A suite that is not written yet: graded documents, or graded spans."""
 
     queries: Mapping[str, QueryRequest]
@@ -61,7 +61,7 @@ class Draft:
 # BEIR
 
 
-def from_beir(folder: Path) -> Draft:
+def from_beir(folder: Path) -> SuiteDraft:
     """queries.jsonl and every file of judgements: qrels.tsv, or qrels/*.tsv, whose names become splits. Raises UsageError,
     naming file and line."""
     texts = read_queries(_existing(folder, "queries.jsonl", "queries.jsonl.gz"))
@@ -90,7 +90,7 @@ def from_beir(folder: Path) -> Draft:
 # TREC
 
 
-def from_trec(topics: Path, qrels: Path) -> Draft:
+def from_trec(topics: Path, qrels: Path) -> SuiteDraft:
     """Topics as SGML (`<top>`, `<num>`, `<title>` or `<query>`), as `<topic number="1">`, or as `number<TAB>text`; qrels as
     `number 0 document grade`. Raises UsageError, naming file and, where there is one, line."""
     texts = read_topics(topics)
@@ -163,7 +163,7 @@ TABLE_FIX = (
 )
 
 
-def from_csv(path: Path) -> Draft:
+def from_csv(path: Path) -> SuiteDraft:
     """A table with a header row, separated by comma, semicolon or tab. Rows of one question agree in all that is said of it.
     Raises UsageError, naming file and line."""
     queries: dict[str, QueryRequest] = {}
@@ -265,7 +265,7 @@ class GradedTrace:
     where: str
 
 
-def from_traces(path: Path) -> tuple[tuple[GradedTrace, ...], Draft]:
+def from_traces(path: Path) -> tuple[tuple[GradedTrace, ...], SuiteDraft]:
     """Lines that name stored traces, to be looked up, and lines that say "this question, these chunks" themselves. A chunk
     without a grade has 2. Raises UsageError, naming file and line."""
     traces: list[GradedTrace] = []
@@ -288,7 +288,7 @@ def from_traces(path: Path) -> tuple[tuple[GradedTrace, ...], Draft]:
             fault(path, number, f"query id {query_id!r} is used twice", "give every query an id of its own")
         queries[query_id] = QueryRequest(query_id, question)
         spans += [_chunk(path, number, query_id, chunk) for chunk in chunks]
-    return tuple(traces), Draft(queries, spans=tuple(spans))
+    return tuple(traces), SuiteDraft(queries, spans=tuple(spans))
 
 
 def _graded(path: Path, number: int, record: Mapping[str, object]) -> GradedTrace:
@@ -370,7 +370,7 @@ def judgements_of(rows: Iterable[SpanRow], texts: Iterable[Passage], judge: str)
 
 
 def write_suite(
-    folder: Path, manifest: Manifest, draft: Draft, judgements: Sequence[Judgement] = ()
+    folder: Path, manifest: Manifest, draft: SuiteDraft, judgements: Sequence[Judgement] = ()
 ) -> Imported:
     """Writes a new suite, suite.toml last, so that half of one is none. Raises UsageError where there is a suite already."""
     if (folder / MANIFEST).exists():
@@ -385,7 +385,7 @@ def write_suite(
     return Imported(str(folder), len(draft.queries), graded, draft.warnings)
 
 
-def add_to_suite(folder: Path, draft: Draft, judgements: Sequence[Judgement]) -> Imported:
+def add_to_suite(folder: Path, draft: SuiteDraft, judgements: Sequence[Judgement]) -> Imported:
     """Adds queries and judged spans to a suite that judges spans. A query that is there already keeps its line. Raises
     UsageError for an id that is there with another text."""
     suite = load_suite(folder)
@@ -421,7 +421,7 @@ def _checked(
     spans: Sequence[SpanRow] = (),
     splits: tuple[str, ...] = ("all",),
     without: int = 0,
-) -> Draft:
+) -> SuiteDraft:
     known = {q: grades for q, grades in qrels.items() if q in queries}
     if not queries or not (known or spans):
         raise UsageError(
@@ -434,7 +434,7 @@ def _checked(
         warnings.append(
             f"{len(qrels) - len(known)} judged queries that are not among the queries were left out"
         )
-    return Draft(queries, known, tuple(spans), splits, tuple(warnings))
+    return SuiteDraft(queries, known, tuple(spans), splits, tuple(warnings))
 
 
 def _existing(folder: Path, *names: str) -> Path:

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from veraz.errors import UsageError
-from veraz.evaluation.suites.importing import Draft, GradedTrace, SpanRow
+from veraz.evaluation.suites.importing import GradedTrace, SpanRow, SuiteDraft
 from veraz.nouns.suite import QueryRequest
 from veraz.nouns.trace import Trace
 
@@ -15,7 +15,7 @@ CITED = 2
 """The grade of a chunk that an answer cites: it answered."""
 
 
-def of_traces(found: Iterable[tuple[GradedTrace, Trace]]) -> Draft:
+def of_traces(found: Iterable[tuple[GradedTrace, Trace]]) -> SuiteDraft:
     """One query a trace, its id that of the trace, and one graded span a hit. Raises UsageError for a rank that the trace
     does not have, and for a search whose hits nobody graded."""
     queries: dict[str, QueryRequest] = {}
@@ -26,7 +26,7 @@ def of_traces(found: Iterable[tuple[GradedTrace, Trace]]) -> Draft:
         as_of = date.fromisoformat(day) if isinstance(day, str) else None
         queries[query_id] = QueryRequest(query_id, trace.question, as_of=as_of)
         spans += _spans(graded, trace, query_id)
-    return Draft(queries, spans=tuple(spans))
+    return SuiteDraft(queries, spans=tuple(spans))
 
 
 def _spans(graded: GradedTrace, trace: Trace, query_id: str) -> list[SpanRow]:
