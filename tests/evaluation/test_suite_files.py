@@ -72,7 +72,7 @@ def test_a_manifest_survives_writing(tmp_path: Path) -> None:
         ('name = "x"', "missing required field `version`"),
         ('name = "x"\nversion = 2', "Expected `str`, got `int`"),
         ('name = "x"\nversion = "1"\nlicence = "CC0"', "unknown field `licence`"),
-        ('name = "x"\nversion = ', "line 2"),
+        ('name = "x"\nversion = one', "line 2"),
         ('name = " "\nversion = "1"', "name is blank"),
         ('name = "x"\nversion = "1"\nsplits = []', "splits is empty"),
         ('name = "x"\nversion = "1"\nsources = ["a", "a"]', "sources names one of its values twice"),

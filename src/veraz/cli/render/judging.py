@@ -77,9 +77,7 @@ class Screen:
             ]
         )
         asked = joined([f"as of {request.as_of}" if request.as_of else None, *request.facets])
-        stands = joined(
-            [passage.title, " › ".join(passage.heading_path), passage.revised_at and str(passage.revised_at)]
-        )
+        stands = joined([passage.title, " › ".join(passage.heading_path), str(passage.revised_at or "")])
         where.stylize("dim")
         asked.stylize("dim")
         stands.stylize("cyan")

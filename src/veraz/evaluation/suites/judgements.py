@@ -82,8 +82,7 @@ def settled(judgements: Iterable[Judgement]) -> dict[str, tuple[JudgedSpan, ...]
         if judgement.grade is not None:
             given[key_of(judgement)].append(judgement.grade)
     spans: defaultdict[str, list[JudgedSpan]] = defaultdict(list)
-    for (query_id, *place), grades in given.items():
-        source, external_id, start, end, sha256 = place
+    for (query_id, source, external_id, start, end, sha256), grades in given.items():
         middle = sorted(grades)[(len(grades) - 1) // 2]
         spans[query_id].append(JudgedSpan(source, external_id, start, end, sha256, middle))
     return {query_id: tuple(found) for query_id, found in spans.items()}

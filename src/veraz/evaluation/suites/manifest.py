@@ -23,7 +23,7 @@ class _Keys(msgspec.Struct, forbid_unknown_fields=True):
     license: str = ""
     sources: list[str] = []
     lang: str = "auto"
-    splits: list[str] = ["all"]
+    splits: list[str] = msgspec.field(default_factory=lambda: ["all"])
 
 
 def is_suite(folder: Path) -> bool:

@@ -54,15 +54,16 @@ def _overruled(
 
 
 def places(text: str, spans: Iterable[JudgedSpan]) -> dict[JudgedSpan, Span]:
-    """Where the judged texts stand in `text`: at their offsets, or else where a text of the same length has the same hash:
-    shifted as a neighbour was, or else the place nearest to the old one. A span whose text is not there is left out."""
+    """Where the judged texts stand in `text`: as far from their offsets as the span before them turned out to be, or at their
+    offsets, or else at the nearest place where a text of the same length has the same hash. A span whose text is not there is left
+    out."""
     rolling = _Rolling(text)
     found: dict[JudgedSpan, Span] = {}
-    shifts: dict[int, None] = {0: None}
-    for span in spans:
-        start = rolling.find(span, shifts)
+    shift = 0
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        start = rolling.find(span, (shift, 0))
         if start is not None:
-            shifts[start - span.start] = None
+            shift = start - span.start
             found[span] = Span(start, start + span.end - span.start)
     return found
 
