@@ -55,8 +55,8 @@ def _overruled(
 
 def places(text: str, spans: Iterable[JudgedSpan]) -> dict[JudgedSpan, Span]:
     """Where the judged texts stand in `text`: as far from their offsets as the span before them turned out to be, or at their
-    offsets, or else at the nearest place where a text of the same length has the same hash. A span whose text is not there is left
-    out."""
+    offsets, or else at the nearest place where a text of the same length has the same hash. A span whose text is not there
+    is left out."""
     rolling = _Rolling(text)
     found: dict[JudgedSpan, Span] = {}
     shift = 0
