@@ -19,6 +19,7 @@ from veraz.evaluation.pipeline import evaluate
 from veraz.evaluation.report import read_baseline, report_json, write_report
 from veraz.evaluation.runfile import read_run
 from veraz.nouns.evaluation import RankedItem, RankedQuery
+from veraz.nouns.suite import QueryRequest
 
 DATASET = Dataset(
     name="mini",
@@ -44,7 +45,8 @@ class Table:
         self.asked: list[str] = []
         self.running = self.most_at_once = 0
 
-    async def __call__(self, text: str) -> RankedQuery:
+    async def __call__(self, request: QueryRequest) -> RankedQuery:
+        text = request.text
         self.asked.append(text)
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
@@ -87,7 +89,14 @@ async def test_a_report_counts_what_happened() -> None:
     assert (report.dataset, report.queries, report.empty, report.failed) == ("mini", 3, 1, 1)
     assert report.metrics["recall@5"] == pytest.approx(0.5 / 3)
     assert report.metrics["mrr@10"] == pytest.approx(0.5 / 3)
-    assert report.config == {"fusion": "rrf", "ks": [5, 10], "depth": 10, "mode": "lexical", "concurrency": 1}
+    assert report.config == {
+        "fusion": "rrf",
+        "ks": [5, 10],
+        "depth": 10,
+        "mode": "lexical",
+        "concurrency": 1,
+        "unanswered": 0.0,
+    }
     assert report.empty_arms == {"lexical": 1, "semantic": 2}
     assert report.authorised_fraction == pytest.approx(2 / 3)
     assert [gate.passed for gate in report.gates] == [True, False, False, True, True]

@@ -15,6 +15,7 @@ from tests.support import databases
 
 from veraz.db.statements import embedding_table, statement
 from veraz.engine import AsyncVeraz
+from veraz.evaluation.suites.store import PassageRow, StoredChunk, StoredRevision
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
@@ -24,7 +25,7 @@ from veraz.ops.show import FoundDocument
 from veraz.ops.store import RepeatedRow
 from veraz.search.store import HydratedRow
 
-STAGES = ("answer", "db", "identity", "ingest", "ops", "schema", "search", "traces")
+STAGES = ("answer", "db", "evaluation", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
     "identity/add_key",
     "identity/add_tenant",
@@ -55,7 +56,7 @@ SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 
 
-READ_STAGES = ("answer", "search", "traces")
+READ_STAGES = ("answer", "evaluation", "search", "traces")
 READING = {
     "ops/document_revisions",
     "ops/find_document",
@@ -67,6 +68,9 @@ READING = {
 }
 """Of the other stages: what runs in mode "read"."""
 ROWS: dict[str, type[Any]] = {
+    "evaluation/passages": PassageRow,
+    "evaluation/stored_chunks": StoredChunk,
+    "evaluation/stored_revisions": StoredRevision,
     "identity/tenants": Tenant,
     "ingest/count_written": Written,
     "ingest/document_states": DocumentState,

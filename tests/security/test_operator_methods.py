@@ -57,6 +57,8 @@ READING: dict[str, Call] = {
     "identity": lambda e: e.identity(),
 }
 OF_TRACES = {"trace", "explain_trace"}
+OF_SUITES = {"check_suite", "judging", "import_spans"}
+"""They read documents under the caller's rights, and write files alone: tests/evaluation/test_suite_engine.py."""
 OF_THE_ENGINE = {"open", "close", "authenticate", "acting_as"}
 """They open, close, or say who acts: nothing of a tenant is read or changed."""
 
@@ -69,7 +71,7 @@ select (select count(*) from veraz.api_key), (select count(*) from veraz.tenant 
 
 def test_every_public_method_is_listed() -> None:
     public = {name for name, _ in inspect.getmembers(AsyncVeraz) if not name.startswith("_")}
-    listed = [*OPERATOR, *WRITING, *READING, *OF_TRACES, *OF_THE_ENGINE]
+    listed = [*OPERATOR, *WRITING, *READING, *OF_TRACES, *OF_SUITES, *OF_THE_ENGINE]
     assert sorted(public) == sorted(listed)
 
 

@@ -114,3 +114,7 @@ def _progress(bars: Bars) -> dict[str, Any]:
             "load the corpus", tally.seen, None, counted(tally.seen, "document")
         ),
     }
+
+
+# Each adds its verbs to the group above, and needs it to be there.
+from veraz.cli import eval_check, eval_import, eval_judge  # noqa: E402, F401

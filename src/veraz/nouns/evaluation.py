@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from veraz.nouns.suite import Binding, ChunkPlace
+
 
 @dataclass(frozen=True, slots=True)
 class RankedItem:
-    """One place of a ranking, best first. `docid` is the document's external id; `score` is finite, higher is
-    better.
+    """One place of a ranking, best first. `docid` is the document's external id, or the judged span where a
+    suite judges spans; `score` is finite, higher is better. `place` is where the chunk stands.
     """
 
     docid: str
     score: float
     chunk_id: str | None = None
+    place: ChunkPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,8 @@ class RankedQuery:
     """What a search gave for one query, as the engine hands it to the evaluation.
 
     `ranked` is in rank order, which is authoritative: scores may tie or even rise. It may hold several chunks
-    of one document. `empty_arms` names the arms that returned nothing.
+    of one document. `empty_arms` names the arms that returned nothing. `outcome` is `found` or `nothing`; where
+    the query expects one, also `insufficient` or `routed`.
     """
 
     ranked: tuple[RankedItem, ...]
@@ -40,13 +44,14 @@ class RankedQuery:
 
 @dataclass(frozen=True, slots=True)
 class JudgedDocument:
-    """A document of one ranking; `grade` is None where no judge looked at it for this query."""
+    """A document, or a judged span, of one ranking; `grade` is None where no judge looked at it for this query."""
 
     rank: int
     docid: str
     score: float
     grade: int | None
     chunk_id: str | None = None
+    place: ChunkPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,31 @@ class QueryResult:
     empty_arms: tuple[str, ...] = ()
     error: str | None = None
     trace_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeResult:
+    """A query that says what should come of it, and what did. `observed` is `found`, `nothing`, `insufficient`, `routed` or
+    `failed`: a search cannot tell `answered` from `conflicting`, and `found` agrees with both.
+    """
+
+    query_id: str
+    text: str
+    expected: str
+    observed: str
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Means over some of the queries, of which `queries` have anything to find; an unanswered one counts as 0. `outcomes`
+    of them say what should come of them, and `outcome_agreement` is the share where it did; None without any.
+    """
+
+    queries: int
+    metrics: Mapping[str, float]
+    outcomes: int = 0
+    outcome_agreement: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +140,10 @@ class EvalReport:
     trec_eval's rule); `unjudged` lists queries without any judgement (neither searched nor counted).
     `authorised_fraction` is the share of the relevant judgements whose document the acting identity may read:
     the ceiling of recall; None if unknown.
+
+    A suite has more: `facets` are the same means over the queries of each facet; `outcomes` the queries that
+    expect one; `bound` says how many judgements can be earned at all. `private` are the means over the private
+    split, which is in nothing else here: no metric, gate, comparison, facet or result has seen it.
     """
 
     run_id: str
@@ -132,3 +166,8 @@ class EvalReport:
     comparisons: tuple[Comparison, ...] = ()
     per_query: str | None = None
     trec_run: str | None = None
+    facets: Mapping[str, Figures] = field(default_factory=dict)
+    outcomes: tuple[OutcomeResult, ...] = ()
+    outcome_agreement: float | None = None
+    bound: Binding | None = None
+    private: Figures | None = None
