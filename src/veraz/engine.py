@@ -37,7 +37,12 @@ from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.pipeline import evaluate as run_evaluation
-from veraz.evaluation.report import read_baseline, write_report
+from veraz.evaluation.report import write_report
+from veraz.evaluation.runs import store as runs_store
+from veraz.evaluation.runs.comparison import check_comparable_to, compare_runs
+from veraz.evaluation.runs.figures import figures as run_figures
+from veraz.evaluation.runs.files import is_place, read_run
+from veraz.evaluation.runs.machine import code_digest, machine, packages
 from veraz.identity import store as identities
 from veraz.identity.keys import check_name, expiry, key_prefix, make_key
 from veraz.identity.pipeline import identify_key, identify_token
@@ -54,7 +59,7 @@ from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, 
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
-from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
+from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -934,12 +939,13 @@ class AsyncVeraz:
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
-        baseline: Path | None = None,
+        baseline: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
-        own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
+        own; one without, and any with `source`, is evaluated on what is ingested. `baseline` names an earlier run, as for
+        `eval_run`; of a run of several modes, that of the same mode. Gates are evaluated, not enforced: see
         `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
         tenant. Raises UsageError for a source that the tenant does not have."""
         writer = await self._writer()
@@ -950,8 +956,8 @@ class AsyncVeraz:
         for k in ks:
             check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
-        earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
+        earlier = await self._baselines(baseline, modes, dataset) if baseline else {}
         identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         if source is not None:
             await self._check_source(identity, source)
@@ -965,9 +971,10 @@ class AsyncVeraz:
                 mode=mode,
                 gates=gates,
                 progress=progress,
-                config=await self._evaluation_config(mode, source),
+                config=await self._evaluation_config(identity, mode, source),
                 readable=await self._readable(identity, dataset, source),
-                baseline=earlier,
+                baseline=earlier[mode].values if earlier else None,
+                baseline_figures=run_figures(earlier[mode].header) if earlier else None,
             )
             suffix = f"-{mode}" if len(modes) > 1 else ""
             report = write_report(
@@ -1033,10 +1040,17 @@ class AsyncVeraz:
             timings_ms=run.result.timings_ms,
             empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),
             outcome=run.result.outcome,
+            shortfall=run.result.shortfall,
         )
 
-    async def _evaluation_config(self, mode: Mode, source: str | None) -> dict[str, Any]:
+    async def _evaluation_config(self, identity: Identity, mode: Mode, source: str | None) -> dict[str, Any]:
+        """All that could explain a run's figures, but for what the evaluation adds itself."""
         space = await self.space()
+        async with self._database.transaction(identity) as connection:
+            corpus = await runs_store.corpus_state(connection, source)
+            indexes = await runs_store.index_definitions(connection, space.space_id)
+            server = await runs_store.server_settings(connection)
+        capabilities = self._database.capabilities
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
@@ -1046,7 +1060,38 @@ class AsyncVeraz:
             "source": source,
             "mode": mode,
             "veraz": __version__,
+            "code": code_digest(),
+            "schema": [latest_version(), replay_digest()[:12]],
+            "roles": list(identity.roles),
+            "tenant": identity.tenant,
+            "embedding_space": msgspec.to_builtins(space.spec),
+            "reranker": None,
+            "corpus": msgspec.to_builtins(corpus),
+            "index": {
+                "definitions": {i.name: i.definition for i in indexes},
+                "invalid": [i.name for i in indexes if not i.is_valid],
+            },
+            "machine": machine(),
+            "packages": packages(),
+            "server": {
+                "postgresql": capabilities.server_version,
+                "pgvector": capabilities.pgvector,
+                "embedded": self._embedded,
+                "settings": server,
+            },
         }
+
+    async def _baselines(
+        self, baseline: str | Path, modes: Sequence[Mode], dataset: Dataset
+    ) -> dict[Mode, StoredRun]:
+        """The baseline of each mode: `--out DIR` with several modes wrote a folder for each."""
+        name = os.fspath(baseline)
+        found = {}
+        for mode in modes:
+            of_mode = f"{name}-{mode}"
+            found[mode] = await self.eval_run(of_mode if not is_place(name) and is_place(of_mode) else name)
+            check_comparable_to(found[mode], dataset.fingerprint)
+        return found
 
     async def _readable(self, identity: Identity, dataset: Dataset, source: str | None) -> frozenset[str]:
         async with self._database.transaction(identity) as connection:
@@ -1054,7 +1099,70 @@ class AsyncVeraz:
 
     async def _keep_run(self, identity: Identity, report: EvalReport) -> None:
         async with self._database.transaction(identity, "write") as connection:
-            await ops_store.insert_run(connection, report)
+            await runs_store.insert(connection, report)
+
+    # --- evaluation runs
+
+    async def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
+        """Stored runs that the caller may read, newest first, of all datasets or of one. An operator is shown those of the
+        tenants that evaluations made for collections of their own, too."""
+        check_count("top", top)
+        require_storable("dataset", dataset)
+        found: list[RunSummary] = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                found += await runs_store.recent(connection, identity.tenant, dataset, top)
+        return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:top])
+
+    async def eval_run(self, name: str) -> StoredRun:
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
+        that the caller may read, or where several ids begin so."""
+        check_type("name", name, str)
+        if is_place(name):
+            return await asyncio.to_thread(read_run, Path(name))
+        found = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                one = await runs_store.find(connection, name, identity.tenant)
+            found += [one] if one else []
+        if len(found) > 1:
+            raise UsageError(f"several runs begin with {name!r}", fix="give more characters of the id")
+        if not found:
+            raise UsageError(
+                f"no run {name!r}: neither a folder or per-query file of that name, nor a stored run that you may read",
+                fix="see: veraz eval runs, with the same --tenant and --roles",
+            )
+        return found[0]
+
+    async def compare_runs(
+        self, names: Sequence[str], *, measures: Sequence[str] = (), changed: int = 10
+    ) -> tuple[RunComparison, ...]:
+        """Each further run against the first, query by query, corrected for all comparisons. Names are as in `eval_run`. Raises
+        UsageError, saying why, for runs that cannot be compared."""
+        check_names("names", names)
+        check_names("measures", measures)
+        check_count("changed", changed)
+        stored = [await self.eval_run(name) for name in names]
+        return await asyncio.to_thread(partial(compare_runs, stored, measures=measures, changed=changed))
+
+    async def _run_readers(self) -> list[Identity]:
+        """Who reads runs where: the caller in its tenant, and an operator with its roles in those that evaluations made."""
+        identity = await self.identity()
+        if not identity.operator:
+            return [identity]
+        try:
+            async with self._database.maintenance() as connection:
+                others = await runs_store.evaluated_tenants(connection)
+        except DatabaseError:  # the runtime login: its own tenant is all that it may read
+            others = {}
+        return [
+            identity,
+            *(
+                replace(identity, tenant_id=tenant_id, tenant=slug)
+                for tenant_id, slug in others.items()
+                if tenant_id != identity.tenant_id
+            ),
+        ]
 
     # --- explanation
 

@@ -66,16 +66,16 @@ def command() -> None:
 )
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
     metavar="RUN",
-    help="Compare with an earlier run: a folder that --out wrote.",
+    help="Compare with an earlier run: the beginning of its id, or a folder that --out wrote.",
 )
 @click.option(
     "--gate",
     "gates",
     multiple=True,
-    metavar="'METRIC>=N'",
-    help="Fail with exit code 5 unless this holds. May be repeated.",
+    metavar="CONDITION",
+    help="Fail with exit code 5 unless this holds: 'ndcg@10>=0.7', 'ndcg@10>=baseline-0.01', 'ndcg@10 not worse'. May be"
+    " repeated.",
 )
 @click.pass_obj
 def run(state: State, /, folder: Path, modes: tuple[Any, ...], **settings: Any) -> None:
@@ -114,3 +114,7 @@ def _progress(bars: Bars) -> dict[str, Any]:
             "load the corpus", tally.seen, None, counted(tally.seen, "document")
         ),
     }
+
+
+# Sub-verbs in files of their own; each hangs itself below `command`, so it must exist before they are imported.
+from veraz.cli import eval_compare, eval_report, eval_runs  # noqa: E402, F401

@@ -7,19 +7,18 @@ import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-
 from veraz.errors import UsageError
 from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.documents import rank_documents
-from veraz.evaluation.gates import Gate, check, parse_gate
+from veraz.evaluation.gates import Gate, check, parse_gate, require_baseline
 from veraz.evaluation.measures import DEFAULT_KS, Measure, Scores, check_available, measures_for, score
-from veraz.evaluation.statistics import Values, compare
+from veraz.evaluation.runs.figures import FIGURES, figures, latencies, means, stage_latencies
+from veraz.evaluation.statistics import Values, compare, corrected
 from veraz.nouns.evaluation import (
     EvalReport,
     JudgedDocument,
@@ -34,10 +33,6 @@ SearchFn = Callable[[str], Awaitable[RankedQuery]]
 
 Progress = Callable[[int, int], None]
 """Called with (queries done, queries in all) after each query."""
-
-PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
-FIGURES = ("empty", "failed", "authorised_fraction", *(f"latency_ms.{name}" for name in PERCENTILES))
-"""What a gate can hold against a run besides its measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +50,12 @@ class _Tally:
     """What a run is counted by besides its measures; the fields are those of EvalReport."""
 
     latency_ms: Mapping[str, float]
+    stages_ms: Mapping[str, Mapping[str, float]]
     empty: int
     failed: int
+    shortfall: int
     empty_arms: Mapping[str, int]
     authorised_fraction: float | None
-
-    def figures(self) -> dict[str, float | None]:
-        """The values of FIGURES by name."""
-        latency = {f"latency_ms.{name}": value for name, value in self.latency_ms.items()}
-        return {
-            "empty": self.empty,
-            "failed": self.failed,
-            "authorised_fraction": self.authorised_fraction,
-            **latency,
-        }
 
 
 async def evaluate(
@@ -83,15 +70,17 @@ async def evaluate(
     config: Mapping[str, Any] | None = None,
     readable: Set[str] | None = None,
     baseline: Values | None = None,
+    baseline_figures: Mapping[str, float | None] | None = None,
 ) -> EvalReport:
     """Evaluates `search` on the judged queries, to a depth of max(ks) documents each.
 
     A query that fails is recorded, counted and scores 0; when all of them fail the first error is raised,
     since then nothing was measured. `config` is stored as it is beside `ks`, `depth`, `mode` and
     `concurrency`; `readable` holds the relevant documents (of `dataset.relevant()`) that the acting identity
-    may read; `baseline` an earlier run's per-query measures. Gates are evaluated, not enforced: see
-    `gates.require`. Before the first search it raises UsageError for a bad gate or a baseline over other
-    queries, and ConfigError without ir_measures.
+    may read; `baseline` an earlier run's per-query measures, `baseline_figures` its figures for gates (None: the means
+    of the former). Gates are evaluated, not enforced: see `gates.require`. Before the first search it raises
+    UsageError for a bad gate, for one without the baseline that it needs, or for a baseline over other queries, and
+    ConfigError without ir_measures.
     """
     if concurrency < 1 or not ks or min(ks) < 1:
         raise UsageError(
@@ -100,12 +89,15 @@ async def evaluate(
     check_available()
     measures = measures_for(ks)
     conditions = parse_gates(gates, measures)
+    if baseline is None:
+        require_baseline(conditions)
     _check_baseline(dataset, measures, baseline)
     started = datetime.now(UTC)
     answers = await _search_all(dataset.judged, search, max(ks), concurrency, progress)
     scores = score({q: [d.docid for d in a.documents] for q, a in answers.items()}, dataset.qrels, measures)
     tally = _tally(answers.values(), authorised_fraction(dataset.qrels, readable))
-    return EvalReport(
+    compared = corrected(compare(scores.per_query, baseline, m.name) for m in measures) if baseline else ()
+    report = EvalReport(
         run_id=str(uuid4()),
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
@@ -124,24 +116,23 @@ async def evaluate(
         failed=tally.failed,
         empty_arms=tally.empty_arms,
         authorised_fraction=tally.authorised_fraction,
-        gates=check(conditions, {**scores.means, **tally.figures()}),
+        gates=(),
         without_relevant=dataset.without_relevant,
         unjudged=dataset.unjudged,
         warnings=dataset.warnings,
         results=tuple(_result(dataset, scores, query_id, answer) for query_id, answer in answers.items()),
-        comparisons=tuple(compare(scores.per_query, baseline, m.name) for m in measures) if baseline else (),
+        comparisons=compared,
+        shortfall=tally.shortfall,
+        stages_ms=tally.stages_ms,
     )
+    earlier = baseline_figures if baseline_figures is not None else means(baseline or {})
+    return replace(report, gates=check(conditions, figures(report), earlier, compared))
 
 
 def parse_gates(gates: Iterable[str], measures: Iterable[Measure]) -> tuple[Gate, ...]:
     """Gates over the run's measures and FIGURES. Raises UsageError for one that cannot be."""
-    known = (*(measure.name for measure in measures), *FIGURES)
-    return tuple(parse_gate(gate, known) for gate in gates)
-
-
-def latencies(values: Sequence[float]) -> dict[str, float]:
-    """p50, p95 and p99 in milliseconds, interpolated linearly between observations."""
-    return {name: float(np.percentile(values, percent)) for name, percent in PERCENTILES.items()}
+    names = tuple(measure.name for measure in measures)
+    return tuple(parse_gate(gate, (*names, *FIGURES), names) for gate in gates)
 
 
 def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Set[str] | None) -> float | None:
@@ -204,6 +195,8 @@ def _tally(answers: Collection[_Answer], fraction: float | None) -> _Tally:
     arms = Counter(arm for answer in answers if answer.query for arm in answer.query.empty_arms)
     return _Tally(
         latency_ms=latencies([a.latency_ms for a in answers if a.latency_ms is not None]),
+        stages_ms=stage_latencies(answer.query.timings_ms for answer in answers if answer.query),
+        shortfall=sum(bool(answer.query and answer.query.shortfall) for answer in answers),
         empty=sum(not (answer.documents or answer.error) for answer in answers),
         failed=sum(answer.error is not None for answer in answers),
         empty_arms=dict(sorted(arms.items())),
@@ -228,4 +221,12 @@ def _result(dataset: Dataset, scores: Scores, query_id: str, answer: _Answer) ->
         empty_arms=query.empty_arms if query else (),
         error=f"{type(error).__name__}: {error}" if error else None,
         trace_id=query.trace_id if query else None,
+        missed=_missed(grades, answer.documents),
+        shortfall=query.shortfall if query else None,
     )
+
+
+def _missed(grades: Mapping[str, int], documents: Iterable[RankedItem]) -> dict[str, int]:
+    """The relevant documents that the ranking lacks."""
+    found = {item.docid for item in documents}
+    return {docid: grade for docid, grade in grades.items() if grade > 0 and docid not in found}
