@@ -142,7 +142,7 @@ def test_runs_are_listed(run: Run, fake: FakeEngine) -> None:
         "91bc0000-0000", "med", made, "hybrid", 30, {"ndcg@10": 0.71, "map": 0.5}, "eval-med", "f"
     )
     fake.answers["eval_runs"] = (summary, replace(summary, metrics={"map": 0.25}, dataset=EVIL))
-    printed = run("eval", "runs", "--dataset", "med", "--top", "5")
+    printed = run("eval", "runs", "--dataset", "med", "--top", "5", env={"COLUMNS": "140"})
     assert fake.calls[-1][2] == {"dataset": "med", "top": 5}
     said = " ".join(printed.stdout.split())
     assert "run made dataset mode queries ndcg@10 map" in said

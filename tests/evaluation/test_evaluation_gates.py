@@ -85,8 +85,8 @@ def test_gates_that_hold_raise_nothing() -> None:
 # --- against a baseline
 
 
-def compared(difference: float, low: float, high: float) -> Comparison:
-    return Comparison("ndcg@10", 30, 0.5 + difference, 0.5, difference, low, high, 0.04)
+def compared(difference: float, low: float, high: float, p: float = 0.04) -> Comparison:
+    return Comparison("ndcg@10", 30, 0.5 + difference, 0.5, difference, low, high, p)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_point_rule(text: str, value: float, passed: bool) -> None:
         (-0.005, -0.02, 0.01, True, ""),
         (-0.01, -0.03, 0.01, True, ""),  # just what is let through
         (-0.011, -0.03, 0.01, False, "the mean lost more than 0.01"),
-        (-0.004, -0.006, -0.002, False, "a loss beyond chance: the interval lies below 0"),
+        (-0.004, -0.006, -0.002, False, "a loss beyond chance (p 0.040)"),
         (0.02, 0.01, 0.03, True, ""),
     ],
 )
@@ -177,10 +177,27 @@ def test_not_worse_catches_proven_losses_and_large_ones(
     assert (result.low, result.high, result.threshold) == (low, high, pytest.approx(0.49))
 
 
-@pytest.mark.parametrize(("low", "passed"), [(0.001, True), (0.0, False), (-0.001, False)])
-def test_better_needs_a_proven_gain(low: float, passed: bool) -> None:
+def test_few_queries_that_lost_a_little_prove_nothing() -> None:
+    """Four of many queries lost, none gained: the interval lies below 0, but four signs can be luck (p = 2 / 2**4)."""
+    gate = parse_gate("ndcg@10 not worse", KNOWN)
+    lost = compared(-0.002, -0.004, -0.001, p=0.125)
+    (result,) = check([gate], {"ndcg@10": 0.498}, {"ndcg@10": 0.5}, [lost])
+    assert result.passed
+
+
+@pytest.mark.parametrize(
+    ("low", "p", "passed"),
+    [
+        (0.001, 0.04, True),
+        (0.001, 0.05, True),
+        (0.001, 0.06, False),
+        (0.0, 0.04, False),
+        (-0.001, 0.04, False),
+    ],
+)
+def test_better_needs_a_proven_gain(low: float, p: float, passed: bool) -> None:
     gate = parse_gate("ndcg@10 better", KNOWN)
-    (result,) = check([gate], {"ndcg@10": 0.52}, {"ndcg@10": 0.5}, [compared(0.02, low, 0.04)])
+    (result,) = check([gate], {"ndcg@10": 0.52}, {"ndcg@10": 0.5}, [compared(0.02, low, 0.04, p)])
     assert result.passed is passed
 
 

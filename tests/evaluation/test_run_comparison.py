@@ -189,3 +189,4 @@ def test_what_is_a_place(tmp_path: Path) -> None:
     assert not is_place("3f2a91bc")
     assert not is_place("a" * 5000)
     assert not is_place("a\0b")
+    assert not is_place(" ")

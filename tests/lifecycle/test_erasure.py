@@ -69,7 +69,8 @@ async def filled(engine: AsyncVeraz, eager_engine: AsyncVeraz) -> AsyncVeraz:
 async def test_no_column_of_any_table_holds_a_word_of_it(filled: AsyncVeraz, database: str) -> None:
     before = tables_with(database, MARK)
     assert {
-        f"veraz.{t}" for t in ("revision", "section", "chunk", "chunk_lexical", "lexeme_stat", "trace", "eval_query")
+        f"veraz.{t}"
+        for t in ("revision", "section", "chunk", "chunk_lexical", "lexeme_stat", "trace", "eval_query")
     } <= before
     assert "pg_catalog.pg_statistic" not in before, "the planner's samples never hold text"
     erased = await filled.erase("secret", source="s")

@@ -98,7 +98,6 @@ class Version3:
             for command in (OLD / "document.sql").read_text().split(";\n\n"):
                 self.connection.execute(cast("Any", command.rstrip(";\n")), given)
 
-
         self.run(
             "insert into veraz.eval_run (tenant_id, run_id, dataset, config, metrics, per_query)"
             " values (%s, %s, 'med', %s, %s, %s)",

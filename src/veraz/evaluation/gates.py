@@ -6,7 +6,8 @@
     ndcg@10 not worse                 no loss that is proven, and none of more than TOLERANCE
     ndcg@10 better                    a gain that is proven
 
-Proven means that the paired bootstrap interval of the difference lies on one side of 0 (docs/decisions/0028-gates.md).
+Proven means that the paired bootstrap interval of the difference lies on one side of 0, and that the paired randomisation test
+gives p <= 0.05 (docs/decisions/0028-gates.md).
 """
 
 from __future__ import annotations
@@ -197,10 +198,10 @@ def _point(gate: Gate, value: float, limit: float) -> tuple[bool, str]:
 
 def _paired(gate: Gate, compared: Comparison) -> tuple[bool, str]:
     if gate.op == "better":
-        passed = compared.low > ROUNDING
-        return passed, "" if passed else "no gain beyond chance: the interval reaches 0 or below"
-    if compared.high < -ROUNDING:
-        return False, "a loss beyond chance: the interval lies below 0"
+        passed = compared.proven() == "gain"
+        return passed, "" if passed else f"no gain beyond chance (p {compared.p:.3f})"
+    if compared.proven() == "loss":
+        return False, f"a loss beyond chance (p {compared.p:.3f})"
     if compared.mean_difference < gate.threshold - ROUNDING:
         return False, f"the mean lost more than {-gate.threshold:g}"
     return True, ""

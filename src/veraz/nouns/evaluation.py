@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,15 @@ class Comparison:
     wins: int = 0
     losses: int = 0
     p_holm: float | None = None
+
+    def proven(self, *, corrected: bool = False) -> Literal["gain", "loss", ""]:
+        """Beyond chance: the interval lies on one side of 0, and p (`corrected`: p_holm) is at most 1 - confidence. Both are
+        asked, since the interval of a few changed queries among many that did not change is too narrow.
+        """
+        p = self.p_holm if corrected and self.p_holm is not None else self.p
+        if p > 1 - self.confidence + 1e-9:
+            return ""
+        return "gain" if self.low > 0 else "loss" if self.high < 0 else ""
 
 
 @dataclass(frozen=True, slots=True)

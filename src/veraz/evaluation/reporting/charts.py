@@ -115,10 +115,9 @@ def bar(title: str, value: float, most: float, kind: int, further: float | None 
     )  # fmt: skip
 
 
-def interval(title: str, low: float, middle: float, high: float, reach: float) -> Markup:
-    """An interval around 0 that reaches from -reach to reach, with its middle."""
+def interval(title: str, low: float, middle: float, high: float, reach: float, kind: str) -> Markup:
+    """An interval with its middle, on a scale from -reach to reach. `kind`: gain, loss or open."""
     scale = Scale(-reach, reach)
-    kind = "gain" if low > 0 else "loss" if high < 0 else "open"
     at = {
         name: percent(scale.share(value))
         for name, value in (("low", low), ("middle", middle), ("high", high))

@@ -23,7 +23,7 @@ Attribute = str | int | float | bool | None
 VOID = frozenset({"meta", "br"})
 
 
-def element(name: str, *children: Child, **attributes: Attribute) -> Markup:
+def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     """`element("td", text, class_="number")`. A trailing underscore is dropped, others become hyphens (`aria_label`); None and
     False leave an attribute out. Numbers are written with at most four digits behind the point."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())

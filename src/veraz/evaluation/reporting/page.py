@@ -49,9 +49,7 @@ def report(
         names=tuple(label(run) for run in runs),
         primary=primary,
         comparisons=comparisons,
-        facets=facets
-        if facets is not None
-        else {q: f for run in runs for q, f in run.facets.items()},
+        facets=facets if facets is not None else {q: f for run in runs for q, f in run.facets.items()},
         index=(*sections.index_figures(runs[-1]), *index),
     )
     return _page(about)

@@ -125,7 +125,7 @@ def index_figures(run: StoredRun) -> tuple[IndexFigure, ...]:
 
 def _verdict(one: RunComparison) -> Markup:
     first = one.comparisons[0]
-    kind = "gain" if first.low > 0 else "loss" if first.high < 0 else "open"
+    kind = first.proven(corrected=True) or "open"
     moved = "rose" if first.mean_difference > 0 else "fell" if first.mean_difference < 0 else "did not change"
     by = f" by {abs(first.mean_difference):.4f}" if first.mean_difference else ""
     beyond = {
@@ -280,6 +280,7 @@ def _intervals(comparisons: Sequence[Comparison]) -> Markup:
                     c.mean_difference,
                     c.high,
                     reach,
+                    c.proven(corrected=True) or "open",
                 ),
                 "drawn",
             ),

@@ -21,7 +21,7 @@ SAME = 1e-9
 def is_place(name: str) -> bool:
     """Whether `name` is a path that exists: it is then read as a run, and no id is looked for."""
     try:
-        return Path(name).exists()
+        return bool(name.strip()) and Path(name).exists()
     except (OSError, ValueError):
         return False
 
