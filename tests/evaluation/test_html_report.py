@@ -112,7 +112,7 @@ def test_a_single_run_without_facets_index_or_gates_leaves_those_out() -> None:
     page = Page(report([made_run({"q1": ["a"]}, QRELS)]))
     for absent in ("By facet", "Differences", "Gates", "Exact and approximate"):
         assert absent not in page.text
-    assert "3 queries at 0" in page.text
+    assert "3 queries at 0, 0 of them without anything relevant." in page.text
 
 
 def test_the_figures_on_the_page_are_those_of_the_runs() -> None:

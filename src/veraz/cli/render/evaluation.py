@@ -77,7 +77,10 @@ def _gates(report: EvalReport) -> Table:
     more = ("baseline", "difference") if against else ()
     table = plain_table(f"gates of {_mode(report)}", "figure", *more, "", right=("figure", *more))
     for gate in report.gates:
-        row = [text(gate.gate), "no such figure" if gate.value is None else f"{gate.value:.4f}"]
+        row: list[str | Text] = [
+            text(gate.gate),
+            "no such figure" if gate.value is None else f"{gate.value:.4f}",
+        ]
         if against:
             row += _against(gate)
         verdict = text("pass", "green") if gate.passed else text("FAIL", "bold red")

@@ -157,7 +157,7 @@ def _grid(
     x: Scale, y: Scale, x_ticks: Sequence[float], y_ticks: Sequence[float], x_name: str, height: int
 ) -> list[Markup]:
     floor = height - BOTTOM
-    ruled = [_rule(y.share(value), f"{value:.2f}", height, BOTTOM) for value in y_ticks]
+    ruled = [_rule(y.share(value), _tick(value), height, BOTTOM) for value in y_ticks]
     ticks = [
         element(
             "text",
@@ -171,6 +171,12 @@ def _grid(
     ]
     name = element("text", x_name, x=percent(1 - RIGHT), y=height - 3, class_="tick", text_anchor="end")
     return [*ruled, *ticks, name]
+
+
+def _tick(value: float) -> str:
+    """Two digits behind the point, or three where two would round."""
+    shown = f"{value:.3f}"
+    return shown[:-1] if shown.endswith("0") else shown
 
 
 def _rule(share: float, label: str, height: int, bottom: int) -> Markup:

@@ -147,19 +147,31 @@ def _verdict(one: RunComparison) -> Markup:
 
 
 def _figures(about: About) -> Markup:
-    measures = [
-        name for name in about.run.header.metrics if all(name in r.header.metrics for r in about.runs)
-    ]
-    rows = [
-        _row(name, *(_number(f"{run.header.metrics[name]:.4f}") for run in about.runs)) for name in measures
-    ]
     counts = [_row(name, *map(_number, values)) for name, values in _counts(about.runs)]
-    head = ("figure", *about.names)
-    return joined(
-        element("p", MEANS),
-        _table("Counts and latency of the whole search", head, counts, numbers=len(about.runs)),
-        _table("Means over all queries", head, rows, numbers=len(about.runs)),
-    )  # fmt: skip
+    note, head = "Counts, and latency of the whole search", ("figure", *about.names)
+    return joined(element("p", MEANS), _means(about), _table(note, head, counts, numbers=len(about.runs)))
+
+
+def _means(about: About) -> Markup:
+    """A row for each measure and run, a column for each cut-off; what has none is of the whole ranking."""
+    names = [name for name in about.run.header.metrics if all(name in r.header.metrics for r in about.runs)]
+    cutoffs = sorted({int(k) for name in names if (k := name.partition("@")[2])})
+    whole = any("@" not in name for name in names)
+    rows = []
+    for kind in dict.fromkeys(name.partition("@")[0] for name in names):
+        for place, run in enumerate(about.runs):
+            figures = [run.header.metrics.get(f"{kind}@{k}") for k in cutoffs]
+            figures += [run.header.metrics.get(kind)] if whole else []
+            rows.append(
+                _row(
+                    kind if place == 0 else "",
+                    *([_cell(text(about.names[place]))] if len(about.runs) > 1 else []),
+                    *(_number("" if value is None else f"{value:.4f}") for value in figures),
+                )
+            )
+    run_head = ("run",) if len(about.runs) > 1 else ()
+    head = ("measure", *run_head, *(f"@{k}" for k in cutoffs), *(["whole"] if whole else []))
+    return _table("Means over all queries", head, rows, right=range(1 + len(run_head), len(head)))
 
 
 def _counts(runs: Sequence[StoredRun]) -> Iterator[tuple[str, list[str]]]:
@@ -184,7 +196,7 @@ def _gates(about: About) -> Section | None:
             _number("none" if gate.value is None else f"{gate.value:.4f}"),
             _number("–" if gate.baseline is None else f"{gate.baseline:.4f}"),
             _cell("pass" if gate.passed else "FAIL", "pass" if gate.passed else "fail"),
-            _cell(gate.why),
+            _cell(gate.why, "why"),
         )
         for gate in gates
     ]
@@ -374,8 +386,12 @@ def _spread(about: About) -> Section:
         [(r.query_id, r.measures[about.primary]) for r in ordered], low=0.0, high=1.0,
     )  # fmt: skip
     nothing = sum(r.measures[about.primary] == 0 for r in ordered)
-    said = f"{about.primary} of each query of {about.names[-1]}, best first. {_counted(nothing, 'query', 'queries')} at 0."
-    worst = [r for r in reversed(ordered) if r.measures[about.primary] < 1][:QUERIES_SHOWN]
+    answerable = [r for r in reversed(ordered) if _found(r) + len(r.missed)]
+    said = (
+        f"{about.primary} of each query of {about.names[-1]}, best first. {_counted(nothing, 'query', 'queries')} at 0,"
+        f" {len(ordered) - len(answerable):,} of them without anything relevant."
+    )
+    worst = [r for r in answerable if r.measures[about.primary] < 1][:QUERIES_SHOWN]
     rows = [
         _row(
             text(r.query_id),
