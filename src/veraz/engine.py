@@ -41,7 +41,12 @@ from veraz.evaluation.judging.pool import stored_rankings
 from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.pipeline import evaluate as run_evaluation
 from veraz.evaluation.qrels import write_qrels
-from veraz.evaluation.report import read_baseline, write_report
+from veraz.evaluation.report import write_report
+from veraz.evaluation.runs import store as runs_store
+from veraz.evaluation.runs.comparison import check_comparable_to, compare_runs
+from veraz.evaluation.runs.figures import figures as run_figures
+from veraz.evaluation.runs.files import is_place, read_run
+from veraz.evaluation.runs.machine import code_digest, machine, packages
 from veraz.evaluation.suites.binding import bind_documents
 from veraz.evaluation.suites.importing import (
     GradedTrace,
@@ -73,7 +78,7 @@ from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, 
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport, RawItem, SourceSettings
-from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
+from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Fusion, Hit, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -138,6 +143,7 @@ UNDETERMINED = "und"
 """ISO 639-2, as documents have it whose language nothing tells."""
 CORPUS = "corpus"
 """The source into which the corpus of an evaluated folder is loaded."""
+NOT_KEPT = "not kept: its queries are asked in several tenants, and none may hold what another's rankings name; --out writes it"
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -965,15 +971,16 @@ class AsyncVeraz:
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
-        baseline: Path | None = None,
+        baseline: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write
-        may not evaluate, and only the operator may make that tenant. Raises UsageError for a source that the tenant does not
-        have."""
+        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
+        evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
+        its report says so. Raises UsageError for a source that the tenant does not have."""
         writer = await self._writer()
         for mode in modes if not isinstance(modes, str) else (modes,):
             check_choice("mode", mode, MODES)
@@ -982,15 +989,16 @@ class AsyncVeraz:
         for k in ks:
             check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
-        earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
         if loaded or source is not None:
             dataset = dataset.in_source(source or CORPUS)
+        earlier = await self._baselines(baseline, modes, dataset) if baseline else {}
         identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         if source is not None:
             await self._check_source(identity, source)
         looked_in = CORPUS if loaded and dataset.manifest else source
         asking = await self._asking(identity, dataset.asked, dataset.sources, looked_in)
+        keeper = _keeper(asking)
         reports = []
         for mode in modes:
             report = await run_evaluation(
@@ -1000,12 +1008,15 @@ class AsyncVeraz:
                 mode=mode,
                 gates=gates,
                 progress=progress,
-                config=await self._evaluation_config(mode, source, dataset),
+                config=await self._evaluation_config(keeper or identity, mode, source, dataset),
                 readable=await self._readable(asking, dataset.relevant(), source),
-                baseline=earlier,
+                baseline=earlier[mode].values if earlier else None,
+                baseline_figures=run_figures(earlier[mode].header) if earlier else None,
                 texts=partial(self._texts, asking),
                 bound=await self._binding(asking, dataset) if dataset.spans else None,
             )
+            if keeper is None:
+                report = replace(report, warnings=(*report.warnings, NOT_KEPT))
             suffix = f"-{mode}" if len(modes) > 1 else ""
             trec = trec_run.with_name(trec_run.stem + suffix + trec_run.suffix) if trec_run else None
             report = write_report(
@@ -1013,7 +1024,8 @@ class AsyncVeraz:
             )
             if trec and dataset.spans:  # a run of judged spans says nothing to who has judged documents
                 write_qrels(trec.with_name(trec.name + ".qrels"), dataset.choosing.grades)
-            await self._keep_run(identity, report)
+            if keeper:
+                await self._keep_run(keeper, report)
             reports.append(report)
         return tuple(reports)
 
@@ -1146,6 +1158,7 @@ class AsyncVeraz:
             timings_ms=run.result.timings_ms,
             empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),
             outcome=outcome,
+            shortfall=run.result.shortfall,
         )
 
     async def _texts(
@@ -1153,9 +1166,18 @@ class AsyncVeraz:
     ) -> Mapping[RevisionKey, str]:
         return await texts_of(self._database, asking[request.query_id].identity, keys)
 
-    async def _evaluation_config(self, mode: Mode, source: str | None, dataset: Dataset) -> dict[str, Any]:
+    async def _evaluation_config(
+        self, identity: Identity, mode: Mode, source: str | None, dataset: Dataset
+    ) -> dict[str, Any]:
+        """All that could explain a run's figures, but for what the evaluation adds itself."""
         space = await self.space()
         manifest = dataset.manifest
+        looked_in = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
+        async with self._database.transaction(identity) as connection:
+            corpus = await runs_store.corpus_state(connection, looked_in)
+            indexes = await runs_store.index_definitions(connection, space.space_id)
+            server = await runs_store.server_settings(connection)
+        capabilities = self._database.capabilities
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
@@ -1165,8 +1187,39 @@ class AsyncVeraz:
             "source": source,
             "mode": mode,
             "veraz": __version__,
+            "code": code_digest(),
+            "schema": [latest_version(), replay_digest()[:12]],
+            "roles": list(identity.roles),
+            "tenant": identity.tenant,
+            "embedding_space": msgspec.to_builtins(space.spec),
+            "reranker": None,
+            "corpus": msgspec.to_builtins(corpus),
+            "index": {
+                "definitions": {i.name: i.definition for i in indexes},
+                "invalid": [i.name for i in indexes if not i.is_valid],
+            },
+            "machine": machine(),
+            "packages": packages(),
+            "server": {
+                "postgresql": capabilities.server_version,
+                "pgvector": capabilities.pgvector,
+                "embedded": self._embedded,
+                "settings": server,
+            },
             **({"suite": {"name": manifest.name, "version": manifest.version}} if manifest else {}),
         }
+
+    async def _baselines(
+        self, baseline: str | Path, modes: Sequence[Mode], dataset: Dataset
+    ) -> dict[Mode, StoredRun]:
+        """The baseline of each mode: `--out DIR` with several modes wrote a folder for each."""
+        name = os.fspath(baseline)
+        found = {}
+        for mode in modes:
+            of_mode = f"{name}-{mode}"
+            found[mode] = await self.eval_run(of_mode if not is_place(name) and is_place(of_mode) else name)
+            check_comparable_to(found[mode], dataset.fingerprint)
+        return found
 
     async def _readable(
         self, asking: Mapping[str, Asked], documents: Collection[str], source: str | None
@@ -1278,7 +1331,70 @@ class AsyncVeraz:
 
     async def _keep_run(self, identity: Identity, report: EvalReport) -> None:
         async with self._database.transaction(identity, "write") as connection:
-            await ops_store.insert_run(connection, report)
+            await runs_store.insert(connection, report)
+
+    # --- evaluation runs
+
+    async def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
+        """Stored runs that the caller may read, newest first, of all datasets or of one. An operator is shown those of the
+        tenants that evaluations made for collections of their own, too."""
+        check_count("top", top)
+        require_storable("dataset", dataset)
+        found: list[RunSummary] = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                found += await runs_store.recent(connection, identity.tenant, dataset, top)
+        return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:top])
+
+    async def eval_run(self, name: str) -> StoredRun:
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
+        that the caller may read, or where several ids begin so."""
+        check_type("name", name, str)
+        if is_place(name):
+            return await asyncio.to_thread(read_run, Path(name))
+        found = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                one = await runs_store.find(connection, name, identity.tenant)
+            found += [one] if one else []
+        if len(found) > 1:
+            raise UsageError(f"several runs begin with {name!r}", fix="give more characters of the id")
+        if not found:
+            raise UsageError(
+                f"no run {name!r}: neither a folder or per-query file of that name, nor a stored run that you may read",
+                fix="see: veraz eval runs, with the same --tenant and --roles",
+            )
+        return found[0]
+
+    async def compare_runs(
+        self, names: Sequence[str], *, measures: Sequence[str] = (), changed: int = 10
+    ) -> tuple[RunComparison, ...]:
+        """Each further run against the first, query by query, corrected for all comparisons. Names are as in `eval_run`. Raises
+        UsageError, saying why, for runs that cannot be compared."""
+        check_names("names", names)
+        check_names("measures", measures)
+        check_count("changed", changed)
+        stored = [await self.eval_run(name) for name in names]
+        return await asyncio.to_thread(partial(compare_runs, stored, measures=measures, changed=changed))
+
+    async def _run_readers(self) -> list[Identity]:
+        """Who reads runs where: the caller in its tenant, and an operator with its roles in those that evaluations made."""
+        identity = await self.identity()
+        if not identity.operator:
+            return [identity]
+        try:
+            async with self._database.maintenance() as connection:
+                others = await runs_store.evaluated_tenants(connection)
+        except DatabaseError:  # the runtime login: its own tenant is all that it may read
+            others = {}
+        return [
+            identity,
+            *(
+                replace(identity, tenant_id=tenant_id, tenant=slug)
+                for tenant_id, slug in others.items()
+                if tenant_id != identity.tenant_id
+            ),
+        ]
 
     # --- explanation
 
@@ -1408,6 +1524,14 @@ def _narrowed(filters: Filters, of_suite: Sequence[str], source: str | None) -> 
             f"it looks in {', '.join(filters.sources)}, and not in {source}", fix="leave out --source"
         )
     return replace(filters, sources=sources)
+
+
+def _keeper(asking: Mapping[str, Asked]) -> Identity | None:
+    """Who keeps a run: in the tenant that was searched, with all the roles that searched. None where several tenants were."""
+    acting = [asked.identity for asked in asking.values()]
+    if len({identity.tenant_id for identity in acting}) != 1:
+        return None
+    return replace(acting[0], roles=tuple(dict.fromkeys(role for who in acting for role in who.roles)))
 
 
 def _ranked_items(hit: Hit) -> Iterator[RankedItem]:

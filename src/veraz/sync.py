@@ -15,7 +15,7 @@ from veraz.evaluation.suites.importing import GradedTrace, SuiteDraft
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
-from veraz.nouns.evaluation import EvalReport
+from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -358,15 +358,16 @@ class Veraz:
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
-        baseline: Path | None = None,
+        baseline: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write
-        may not evaluate, and only the operator may make that tenant. Raises UsageError for a source that the tenant does not
-        have."""
+        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
+        evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
+        its report says so. Raises UsageError for a source that the tenant does not have."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
@@ -426,6 +427,23 @@ class Veraz:
         return self._portal.run(
             self._engine.import_spans(into, draft, manifest=manifest, graded=graded, judge=judge)
         )
+
+    def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
+        """Stored runs that the caller may read, newest first, of all datasets or of one. An operator is shown those of the
+        tenants that evaluations made for collections of their own, too."""
+        return self._portal.run(self._engine.eval_runs(dataset=dataset, top=top))
+
+    def eval_run(self, name: str) -> StoredRun:
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
+        that the caller may read, or where several ids begin so."""
+        return self._portal.run(self._engine.eval_run(name))
+
+    def compare_runs(
+        self, names: Sequence[str], *, measures: Sequence[str] = (), changed: int = 10
+    ) -> tuple[RunComparison, ...]:
+        """Each further run against the first, query by query, corrected for all comparisons. Names are as in `eval_run`. Raises
+        UsageError, saying why, for runs that cannot be compared."""
+        return self._portal.run(self._engine.compare_runs(names, measures=measures, changed=changed))
 
     def trace(self, trace_id: str) -> Trace:
         """A stored trace by its id, or a unique beginning of it."""

@@ -16,8 +16,10 @@ from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.documents import rank_documents
 from veraz.evaluation.perquery import read_results
 from veraz.evaluation.pipeline import evaluate
-from veraz.evaluation.report import read_baseline, report_json, write_report
+from veraz.evaluation.report import report_json, write_report
 from veraz.evaluation.runfile import read_run
+from veraz.evaluation.runs import files
+from veraz.evaluation.runs.comparison import check_comparable_to
 from veraz.nouns.evaluation import RankedItem, RankedQuery
 from veraz.nouns.suite import QueryRequest
 
@@ -192,7 +194,9 @@ async def test_the_files_of_a_run_carry_it_and_serve_as_a_baseline(tmp_path: Pat
     assert read_results(out) == worse.results
     assert json.loads((out / "report.json").read_text()) == report_json(written)
 
-    baseline = read_baseline(out, fingerprint=DATASET.fingerprint)
+    earlier = files.read_run(out)
+    check_comparable_to(earlier, DATASET.fingerprint)
+    baseline = earlier.values
     better = await evaluate(
         DATASET, Table({"one": FOUND, "two": NOTHING, "three": NOTHING}), baseline=baseline
     )
@@ -208,8 +212,8 @@ async def test_a_baseline_over_another_dataset_is_refused(tmp_path: Path) -> Non
     report = await evaluate(DATASET, Table({"one": FOUND, "two": NOTHING, "three": NOTHING}))
     write_report(report, out=tmp_path)
     with pytest.raises(UsageError, match="other queries, judgements or documents"):
-        read_baseline(tmp_path, fingerprint="0" * 64)
-    assert read_baseline(tmp_path / "per_query.jsonl").keys() == {"q1", "q2", "q3"}
+        check_comparable_to(files.read_run(tmp_path), "0" * 64)
+    assert files.read_run(tmp_path / "per_query.jsonl").values.keys() == {"q1", "q2", "q3"}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +229,7 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, content: str | None, mes
     if content is not None:
         (tmp_path / "per_query.jsonl").write_text(content)
     with pytest.raises(UsageError, match=message):
-        read_baseline(tmp_path)
+        files.read_run(tmp_path)
 
 
 async def test_an_id_that_trec_cannot_carry_does_not_lose_the_measurement(tmp_path: Path) -> None:

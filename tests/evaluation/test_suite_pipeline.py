@@ -13,8 +13,9 @@ from ir_measures import AP, RR, P, R, Success, nDCG
 from veraz.errors import DatabaseError, UsageError
 from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.pipeline import evaluate
-from veraz.evaluation.report import read_baseline, report_json, write_report
+from veraz.evaluation.report import report_json, write_report
 from veraz.evaluation.runfile import read_run
+from veraz.evaluation.runs import files
 from veraz.evaluation.suites.judgements import document_grades, text_hash
 from veraz.evaluation.suites.twins import RevisionKey
 from veraz.nouns.corpus import Span
@@ -161,7 +162,7 @@ async def test_a_suite_that_is_all_private_cannot_be_chosen_by() -> None:
 async def test_a_baseline_is_compared_on_what_may_be_chosen_by(tmp_path: Path) -> None:
     before = await run()
     write_report(before, out=tmp_path / "run")
-    baseline = read_baseline(tmp_path / "run")
+    baseline = files.read_run(tmp_path / "run").values
     assert set(baseline) == {"q1", "q2", "q3"}
     after = await run({**ANSWERS, "q2": found("c"), "p1": NOTHING}, baseline=baseline)
     change = next(c for c in after.comparisons if c.measure == "recall@10")

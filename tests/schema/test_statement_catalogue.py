@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib import resources
 from typing import Any
 
 import psycopg
@@ -12,9 +11,11 @@ from psycopg import sql
 from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from tests.support import databases
+from tests.support.statement_files import statement_files, statement_of
 
-from veraz.db.statements import embedding_table, statement
+from veraz.db.statements import embedding_table
 from veraz.engine import AsyncVeraz
+from veraz.evaluation.runs.store import CorpusState, IndexDefinition, QueryRow, RecentRow, RunRow
 from veraz.evaluation.suites.store import PassageRow, StoredChunk, StoredRevision
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
@@ -27,6 +28,7 @@ from veraz.search.store import HydratedRow
 
 STAGES = ("answer", "db", "evaluation", "identity", "ingest", "ops", "schema", "search", "traces")
 MAINTENANCE = {
+    "evaluation/runs/evaluated_tenants",
     "identity/add_key",
     "identity/add_tenant",
     "identity/delete_tenant",
@@ -40,6 +42,7 @@ MAINTENANCE = {
     "ops/dead_rows",
     "ops/erase_document",
     "ops/erase_drafts",
+    "ops/erase_runs",
     "ops/erase_traces",
     "ops/expired_documents",
     "ops/invalid_indexes",
@@ -47,6 +50,7 @@ MAINTENANCE = {
     "ops/lift_tombstone",
     "ops/purge_document",
     "ops/purge_history",
+    "ops/purge_runs",
     "ops/purge_traces",
     "ops/set_retention",
     "ops/spaces",
@@ -56,8 +60,17 @@ SCRIPTS = {"schema/create_embedding_table"}
 """Data definition: run by every database of these tests, and not preparable."""
 
 
-READ_STAGES = ("answer", "evaluation", "search", "traces")
+READ_STAGES = ("answer", "search", "traces")
 READING = {
+    "evaluation/passages",
+    "evaluation/runs/corpus_state",
+    "evaluation/runs/find_run",
+    "evaluation/runs/index_definitions",
+    "evaluation/runs/recent_runs",
+    "evaluation/runs/run_queries",
+    "evaluation/runs/server_settings",
+    "evaluation/stored_chunks",
+    "evaluation/stored_revisions",
     "ops/document_revisions",
     "ops/find_document",
     "ops/readable_documents",
@@ -69,6 +82,11 @@ READING = {
 """Of the other stages: what runs in mode "read"."""
 ROWS: dict[str, type[Any]] = {
     "evaluation/passages": PassageRow,
+    "evaluation/runs/corpus_state": CorpusState,
+    "evaluation/runs/find_run": RunRow,
+    "evaluation/runs/index_definitions": IndexDefinition,
+    "evaluation/runs/recent_runs": RecentRow,
+    "evaluation/runs/run_queries": QueryRow,
     "evaluation/stored_chunks": StoredChunk,
     "evaluation/stored_revisions": StoredRevision,
     "identity/tenants": Tenant,
@@ -94,18 +112,7 @@ ROWS: dict[str, type[Any]] = {
 """The class that each row becomes, by position or by name: its fields are the columns, in their order."""
 
 
-def files() -> list[str]:
-    root = resources.files("veraz")
-    return sorted(
-        f"{folder.name}/{file.name.removesuffix('.sql')}"
-        for folder in root.iterdir()
-        if folder.is_dir() and folder.joinpath("sql").is_dir()
-        for file in folder.joinpath("sql").iterdir()
-        if file.name.endswith(".sql")
-    )
-
-
-FILES = files()
+FILES = statement_files()
 
 
 def test_every_folder_of_statements_is_in_the_catalogue() -> None:
@@ -115,7 +122,7 @@ def test_every_folder_of_statements_is_in_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_statement_begins_with_its_purpose(name: str) -> None:
-    text = statement(*name.split("/")).as_string(None)
+    text = statement_of(name).as_string(None)
     assert text.startswith("-- Purpose: "), text[:80]
     assert "\n" in text
 
@@ -155,7 +162,7 @@ def test_the_columns_of_a_statement_are_the_fields_of_its_row_class(
 
 def prepared_text(name: str) -> str:
     """The statement with $1, $2 … in place of its named parameters, over the first embedding space."""
-    composed: Any = statement(*name.split("/"))
+    composed: Any = statement_of(name)
     if "{embedding}" in composed.as_string(None):
         composed = composed.format(embedding=embedding_table(1))
     query = PostgresQuery(Transformer())

@@ -66,16 +66,16 @@ def command() -> None:
 )
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
     metavar="RUN",
-    help="Compare with an earlier run: a folder that --out wrote.",
+    help="Compare with an earlier run: the beginning of its id, or a folder that --out wrote.",
 )
 @click.option(
     "--gate",
     "gates",
     multiple=True,
-    metavar="'METRIC>=N'",
-    help="Fail with exit code 5 unless this holds. May be repeated.",
+    metavar="CONDITION",
+    help="Fail with exit code 5 unless this holds: 'ndcg@10>=0.7', 'ndcg@10>=baseline-0.01', 'ndcg@10 not worse'. May be"
+    " repeated.",
 )
 @click.pass_obj
 def run(state: State, /, folder: Path, modes: tuple[Any, ...], **settings: Any) -> None:
@@ -116,5 +116,5 @@ def _progress(bars: Bars) -> dict[str, Any]:
     }
 
 
-# Each adds its verbs to the group above, and needs it to be there.
-from veraz.cli import eval_check, eval_import, eval_judge  # noqa: E402, F401
+# Each hangs its verbs below the group above, so that must exist before they are imported.
+from veraz.cli import eval_check, eval_compare, eval_import, eval_judge, eval_report, eval_runs  # noqa: E402, F401

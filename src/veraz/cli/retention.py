@@ -72,6 +72,7 @@ def show(state: State) -> None:
     "--deleted-days", type=Keep(), metavar="N", help="Days after which a deleted document is purged."
 )
 @click.option("--trace-days", type=Keep(), metavar="N", help="Days after which a trace goes.")
+@click.option("--run-days", type=Keep(), metavar="N", help="Days after which an evaluation run goes.")
 @click.pass_obj
 def set_policy(state: State, /, **limits: Any) -> None:
     """Change the policy of the tenant; what no option names stays, and for-ever takes a limit away.
@@ -101,7 +102,8 @@ def set_policy(state: State, /, **limits: Any) -> None:
 )
 @click.pass_obj
 def run(state: State, dry_run: bool, batch: int) -> None:
-    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces.
+    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces and
+    evaluation runs.
 
     Each batch is a short transaction. Searching and ingesting go on; a document that is being written is left for the next run.
     """
@@ -133,6 +135,7 @@ def _print(state: State, policy: Retention) -> None:
         ("", policy.history_revisions, "revisions besides the current one"),
         ("deleted documents", policy.deleted_days, "days"),
         ("traces", policy.trace_days, "days"),
+        ("evaluation runs", policy.run_days, "days"),
     ]
     show_pairs(console(), [(name, "for ever" if n is None else f"{n:,} {unit}") for name, n, unit in limits])
 
@@ -142,6 +145,7 @@ def _tell(purged: Purged) -> None:
         (purged.revisions, "revision"),
         (purged.documents, "deleted document"),
         (purged.traces, "trace"),
+        *([(purged.runs, "evaluation run")] if purged.runs else []),
     )
     out = console()
     gone = ", ".join(counted(n, what) for n, what in kinds)

@@ -7,17 +7,15 @@ import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-
 from veraz.errors import UsageError
 from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.documents import rank_documents
-from veraz.evaluation.gates import Gate, check, parse_gate
+from veraz.evaluation.gates import Gate, check, parse_gate, require_baseline
 from veraz.evaluation.measures import (
     DEFAULT_KS,
     UNANSWERED,
@@ -27,7 +25,8 @@ from veraz.evaluation.measures import (
     measures_for,
     score,
 )
-from veraz.evaluation.statistics import Values, compare
+from veraz.evaluation.runs.figures import FIGURES, figures, latencies, means, stage_latencies
+from veraz.evaluation.statistics import Values, compare, corrected
 from veraz.evaluation.suites.units import TextsFn, Units
 from veraz.nouns.evaluation import (
     Comparison,
@@ -50,17 +49,6 @@ RankFn = Callable[[QueryRequest, Sequence[RankedItem], int], Awaitable[tuple[Ran
 
 Progress = Callable[[int, int], None]
 """Called with (queries done, queries in all) after each query."""
-
-PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
-FIGURES = (
-    "empty",
-    "failed",
-    "authorised_fraction",
-    "outcome_agreement",
-    "bound",
-    *(f"latency_ms.{name}" for name in PERCENTILES),
-)
-"""What a gate can hold against a run besides its measures."""
 
 AGREES: Mapping[str, tuple[str, ...]] = {
     "answered": ("found",),
@@ -91,24 +79,13 @@ class _Tally:
     """What a run is counted by besides its measures; the fields are those of EvalReport."""
 
     latency_ms: Mapping[str, float]
+    stages_ms: Mapping[str, Mapping[str, float]]
     empty: int
     failed: int
+    shortfall: int
     empty_arms: Mapping[str, int]
     authorised_fraction: float | None
     outcome_agreement: float | None
-    bound: float | None
-
-    def figures(self) -> dict[str, float | None]:
-        """The values of FIGURES by name."""
-        latency = {f"latency_ms.{name}": value for name, value in self.latency_ms.items()}
-        return {
-            "empty": self.empty,
-            "failed": self.failed,
-            "authorised_fraction": self.authorised_fraction,
-            "outcome_agreement": self.outcome_agreement,
-            "bound": self.bound,
-            **latency,
-        }
 
 
 async def evaluate(
@@ -123,6 +100,7 @@ async def evaluate(
     config: Mapping[str, Any] | None = None,
     readable: Readable | None = None,
     baseline: Values | None = None,
+    baseline_figures: Mapping[str, float | None] | None = None,
     texts: TextsFn | None = None,
     bound: Binding | None = None,
 ) -> EvalReport:
@@ -131,10 +109,11 @@ async def evaluate(
     A query that fails is recorded, counted and scores UNANSWERED; when all of them fail the first error is raised,
     since then nothing was measured. `config` is stored as it is beside `ks`, `depth`, `mode`, `concurrency` and
     `unanswered`; `readable` holds the relevant documents (of `dataset.relevant()`) that the acting identity
-    may read; `baseline` an earlier run's per-query measures; `texts` reads revisions, which judged spans need, and
-    `bound` says how these stand to what is ingested. The private split is searched like the rest, and is in
-    `EvalReport.private` alone. Gates are evaluated, not enforced: see `gates.require`. Before the first search it
-    raises UsageError for a bad gate or a baseline over other queries, and ConfigError without ir_measures.
+    may read; `baseline` an earlier run's per-query measures, `baseline_figures` its figures for gates (None: the means
+    of the former); `texts` reads revisions, which judged spans need, and `bound` says how these stand to what is
+    ingested. The private split is searched like the rest, and is in `EvalReport.private` alone. Gates are evaluated, not
+    enforced: see `gates.require`. Before the first search it raises UsageError for a bad gate, for one without the
+    baseline that it needs, or for a baseline over other queries, and ConfigError without ir_measures.
     """
     if concurrency < 1 or not ks or min(ks) < 1:
         raise UsageError(
@@ -149,15 +128,18 @@ async def evaluate(
         )
     measures = measures_for(ks)
     conditions = parse_gates(gates, measures)
+    if baseline is None:
+        require_baseline(conditions)
     _check_baseline(chosen, measures, baseline)
     started = datetime.now(UTC)
     rank = _ranker(dataset, texts)
     answers = await _search_all(dataset.asked, search, rank, max(ks), concurrency, progress)
     per_query = _per_query(dataset, answers, measures)
-    figures = _figures(chosen, answers, per_query)
+    whole = _figures(chosen, answers, per_query)
     grades, outcomes = chosen.grades, _outcomes(chosen, answers)
-    tally = _tally(chosen, answers, outcomes, authorised_fraction(chosen.qrels, readable), bound)
-    return EvalReport(
+    tally = _tally(chosen, answers, outcomes, authorised_fraction(chosen.qrels, readable))
+    compared = _comparisons(chosen, per_query, baseline, measures) if baseline else ()
+    report = EvalReport(
         run_id=str(uuid4()),
         dataset=dataset.name,
         fingerprint=dataset.fingerprint,
@@ -171,39 +153,34 @@ async def evaluate(
             "concurrency": concurrency,
             "unanswered": UNANSWERED,
         },
-        metrics=figures.metrics,
+        metrics=whole.metrics,
         latency_ms=tally.latency_ms,
         empty=tally.empty,
         failed=tally.failed,
         empty_arms=tally.empty_arms,
         authorised_fraction=tally.authorised_fraction,
-        gates=check(conditions, {**figures.metrics, **tally.figures()}),
+        gates=(),
         without_relevant=chosen.without_relevant,
         unjudged=chosen.unjudged,
         warnings=(*dataset.warnings, *_warnings(bound)),
-        results=tuple(
-            _result(chosen.queries[q], grades[q], per_query[q], q, answers[q]) for q in chosen.judged
-        ),
-        comparisons=_comparisons(chosen, per_query, baseline, measures) if baseline else (),
+        results=tuple(_result(chosen.request(q), grades[q], per_query[q], answers[q]) for q in chosen.judged),
+        comparisons=compared,
         facets={name: _figures(chosen.facet(name), answers, per_query) for name in chosen.facets},
         outcomes=outcomes,
         outcome_agreement=tally.outcome_agreement,
         bound=bound,
         private=_figures(dataset.private, answers, per_query) if dataset.private else None,
+        shortfall=tally.shortfall,
+        stages_ms=tally.stages_ms,
     )
+    earlier = baseline_figures if baseline_figures is not None else means(baseline or {})
+    return replace(report, gates=check(conditions, figures(report), earlier, compared))
 
 
 def parse_gates(gates: Iterable[str], measures: Iterable[Measure]) -> tuple[Gate, ...]:
     """Gates over the run's measures and FIGURES. Raises UsageError for one that cannot be."""
-    known = (*(measure.name for measure in measures), *FIGURES)
-    return tuple(parse_gate(gate, known) for gate in gates)
-
-
-def latencies(values: Sequence[float]) -> dict[str, float]:
-    """p50, p95 and p99 in milliseconds, interpolated linearly between observations; nothing of none."""
-    if not values:
-        return {}
-    return {name: float(np.percentile(values, percent)) for name, percent in PERCENTILES.items()}
+    names = tuple(measure.name for measure in measures)
+    return tuple(parse_gate(gate, (*names, *FIGURES), names) for gate in gates)
 
 
 def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Readable | None) -> float | None:
@@ -216,8 +193,9 @@ def authorised_fraction(qrels: Mapping[str, Mapping[str, int]], readable: Readab
 
 
 def _check_baseline(dataset: Dataset, measures: Iterable[Measure], baseline: Values | None) -> None:
-    """Compares the baseline with an empty run: it fails now as it would after an hour of searching."""
-    if baseline is None:
+    """Compares the baseline with an empty run: it fails now as it would after an hour of searching. Where outcomes alone are
+    expected, there is nothing to compare query by query."""
+    if baseline is None or not (baseline or dataset.judged):
         return
     nothing = {query_id: {m.name: UNANSWERED for m in measures} for query_id in dataset.judged}
     for measure in measures:
@@ -300,8 +278,8 @@ def _figures(
     dataset: Dataset, answers: Mapping[str, _Answer], per_query: Mapping[str, Mapping[str, float]]
 ) -> Figures:
     outcomes = _outcomes(dataset, answers)
-    means = means_of([per_query[query_id] for query_id in dataset.judged])
-    return Figures(len(dataset.judged), means, len(outcomes), _agreement(outcomes))
+    metrics = means_of([per_query[query_id] for query_id in dataset.judged])
+    return Figures(len(dataset.judged), metrics, len(outcomes), _agreement(outcomes))
 
 
 def _comparisons(
@@ -311,7 +289,7 @@ def _comparisons(
     measures: Iterable[Measure],
 ) -> tuple[Comparison, ...]:
     now = {query_id: per_query[query_id] for query_id in dataset.judged}
-    return tuple(compare(now, baseline, measure.name) for measure in measures)
+    return corrected(compare(now, baseline, measure.name) for measure in measures)
 
 
 def _outcomes(dataset: Dataset, answers: Mapping[str, _Answer]) -> tuple[OutcomeResult, ...]:
@@ -352,29 +330,29 @@ def _tally(
     answers: Mapping[str, _Answer],
     outcomes: Collection[OutcomeResult],
     fraction: float | None,
-    bound: Binding | None,
 ) -> _Tally:
     """Over every query but the private ones. To find nothing is no fault of a query that expects a refusal."""
     asked = {q: answers[q] for q in dataset.asked}
     arms = Counter(arm for answer in asked.values() if answer.query for arm in answer.query.empty_arms)
     return _Tally(
         latency_ms=latencies([a.latency_ms for a in asked.values() if a.latency_ms is not None]),
+        stages_ms=stage_latencies(answer.query.timings_ms for answer in asked.values() if answer.query),
+        shortfall=sum(bool(answer.query and answer.query.shortfall) for answer in asked.values()),
         empty=sum(q in dataset.qrels and not (a.documents or a.error) for q, a in asked.items()),
         failed=sum(answer.error is not None for answer in asked.values()),
         empty_arms=dict(sorted(arms.items())),
         authorised_fraction=fraction,
         outcome_agreement=_agreement(outcomes),
-        bound=bound.share if bound else None,
     )
 
 
 def _result(
-    text: str, grades: Mapping[str, int], measures: Mapping[str, float], query_id: str, answer: _Answer
+    request: QueryRequest, grades: Mapping[str, int], measures: Mapping[str, float], answer: _Answer
 ) -> QueryResult:
     query, error = answer.query, answer.error
     return QueryResult(
-        query_id=query_id,
-        text=text,
+        query_id=request.query_id,
+        text=request.text,
         outcome=query.outcome if query else "failed",
         measures=measures,
         ranked=tuple(
@@ -386,4 +364,13 @@ def _result(
         empty_arms=query.empty_arms if query else (),
         error=f"{type(error).__name__}: {error}" if error else None,
         trace_id=query.trace_id if query else None,
+        facets=request.facets,
+        missed=_missed(grades, answer.documents),
+        shortfall=query.shortfall if query else None,
     )
+
+
+def _missed(grades: Mapping[str, int], documents: Iterable[RankedItem]) -> dict[str, int]:
+    """The relevant documents, or judged spans, that the ranking lacks."""
+    found = {item.docid for item in documents}
+    return {docid: grade for docid, grade in grades.items() if grade > 0 and docid not in found}

@@ -37,8 +37,9 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What an erasure removed. `remains` says why dead rows still hold the text on the server's disk; None where they do not.
-    `erased_before`: when an earlier erasure had removed the text; None where this one did."""
+    """What an erasure removed; `traces` and `queries` (of evaluation runs) lost every text. `remains` says why dead rows still
+    hold the text on the server's disk; None where they do not. `erased_before`: when an earlier erasure had removed the text;
+    None where this one did."""
 
     external_id: str
     source: str
@@ -47,6 +48,7 @@ class Erasure:
     traces: int
     remains: str | None
     erased_before: datetime | None = None
+    queries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Retention:
     history_revisions: int | None = None
     deleted_days: int | None = None
     trace_days: int | None = None
+    run_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,11 @@ class Expired:
     revisions: int
     documents: int
     traces: int
+    runs: int = 0
 
     @property
     def total(self) -> int:
-        return self.revisions + self.documents + self.traces
+        return self.revisions + self.documents + self.traces + self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +90,4 @@ class Purged:
     skipped: int
     seconds: float
     dry_run: bool
+    runs: int = 0

@@ -67,12 +67,15 @@ class Run:
         found = await self._in_transaction(self._count)
         self._total = found.total
         if dry_run:
-            self._counts.update(revisions=found.revisions, documents=found.documents, traces=found.traces)
+            self._counts.update(
+                revisions=found.revisions, documents=found.documents, traces=found.traces, runs=found.runs
+            )
         else:
             await self._purge_history()
             await self._purge_documents()
             await self._purge_traces()
-        names = ("revisions", "chunks", "documents", "tombstones", "traces", "skipped")
+            await self._purge_runs()
+        names = ("revisions", "chunks", "documents", "tombstones", "traces", "runs", "skipped")
         counted = {name: self._counts[name] for name in names}
         return Purged(**counted, seconds=round(time.perf_counter() - started, 3), dry_run=dry_run)
 
@@ -109,6 +112,11 @@ class Run:
         step = {**self._policy, "batch": self._batch}
         while gone := len(await self._rows("purge_traces", step)):
             self._add(gone, traces=gone)
+
+    async def _purge_runs(self) -> None:
+        step = {**self._policy, "batch": self._batch}
+        while gone := len(await self._rows("purge_runs", step)):
+            self._add(gone, runs=gone)
 
     def _add(self, done: int, **counted: int) -> None:
         self._counts.update(counted)

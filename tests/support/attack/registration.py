@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import LiteralString
 
 from psycopg import sql
@@ -16,6 +15,7 @@ from tests.support.attack.registry import (
     VIEWS,
 )
 from tests.support.attack.siege import Siege
+from tests.support.statement_files import statement_files
 
 
 def registered(siege: Siege, files: list[str] | None = None) -> Leaks:
@@ -43,17 +43,6 @@ def _differ(kind: str, names: set[str], expected: set[str]) -> Leaks:
     return [f"{kind} {n} is not registered: {fix}" for n in sorted(names - expected)] + [
         f"{kind} {n} is registered and does not exist" for n in sorted(expected - names)
     ]
-
-
-def statement_files() -> list[str]:
-    root = resources.files("veraz")
-    return sorted(
-        f"{folder.name}/{file.name.removesuffix('.sql')}"
-        for folder in root.iterdir()
-        if folder.is_dir() and folder.joinpath("sql").is_dir()
-        for file in folder.joinpath("sql").iterdir()
-        if file.name.endswith(".sql")
-    )
 
 
 def stocked(siege: Siege) -> Leaks:

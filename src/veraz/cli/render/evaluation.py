@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from veraz.cli.render.comparison import measures_table
 from veraz.cli.render.console import counted, joined, plain_table, show_pairs, text
-from veraz.nouns.evaluation import EvalReport, Figures
+from veraz.nouns.evaluation import EvalReport, Figures, GateResult
 
 
 def show_reports(out: Console, reports: Sequence[EvalReport]) -> None:
@@ -27,7 +29,8 @@ def show_reports(out: Console, reports: Sequence[EvalReport]) -> None:
             out.print(_outcomes(report))
         if report.comparisons:
             out.print()
-            out.print(_comparisons(report))
+            out.print(text(f"{_mode(report)} against the baseline", "bold"))
+            out.print(measures_table(report.comparisons))
         if report.gates:
             out.print()
             out.print(_gates(report))
@@ -44,7 +47,13 @@ def _measures(reports: Sequence[EvalReport]) -> Table:
     table.add_section()
     for percentile in reports[0].latency_ms:
         table.add_row(f"latency {percentile}", *(_latency(report, percentile) for report in reports))
+    for stage in dict.fromkeys(stage for report in reports for stage in report.stages_ms if stage != "total"):
+        table.add_row(f"  {stage} p50", *(_stage(report, stage) for report in reports))
     table.add_row("nothing found", *(f"{report.empty:,}" for report in reports))
+    if any(report.shortfall for report in reports):
+        table.add_row("repeated exactly", *(f"{report.shortfall:,}" for report in reports))
+    for arm in dict.fromkeys(arm for report in reports for arm in report.empty_arms):
+        table.add_row(f"{arm} arm empty", *(f"{report.empty_arms.get(arm, 0):,}" for report in reports))
     if any(report.failed for report in reports):
         table.add_row("failed", *(f"{report.failed:,}" for report in reports))
     if any(report.bound is not None for report in reports):
@@ -63,6 +72,11 @@ def _mode(report: EvalReport) -> str:
 def _latency(report: EvalReport, percentile: str) -> str:
     value = report.latency_ms.get(percentile)
     return f"{value:,.1f} ms" if value is not None else "–"
+
+
+def _stage(report: EvalReport, stage: str) -> str:
+    found = report.stages_ms.get(stage)
+    return f"{found['p50']:,.1f} ms" if found else "–"
 
 
 def _share(fraction: float | None) -> str:
@@ -112,37 +126,27 @@ def _outcomes(report: EvalReport) -> Table:
     return table
 
 
-def _comparisons(report: EvalReport) -> Table:
-    table = plain_table(
-        f"{_mode(report)} against the baseline",
-        "now",
-        "before",
-        "difference",
-        "95 % interval",
-        "p",
-        right=("now", "before", "difference", "p"),
-    )
-    for c in report.comparisons:
-        interval = f"{c.low:+.4f} … {c.high:+.4f}"
-        table.add_row(
-            c.measure,
-            f"{c.mean:.4f}",
-            f"{c.baseline_mean:.4f}",
-            f"{c.mean_difference:+.4f}",
-            interval,
-            f"{c.p:.3f}",
-        )
-    return table
-
-
 def _gates(report: EvalReport) -> Table:
-    table = plain_table(f"gates of {_mode(report)}", "figure", "", right=("figure",))
+    against = any(gate.baseline is not None for gate in report.gates)
+    more = ("baseline", "difference") if against else ()
+    table = plain_table(f"gates of {_mode(report)}", "figure", *more, "", right=("figure", *more))
     for gate in report.gates:
-        figure = "no such figure" if gate.value is None else f"{gate.value:.4f}"
-        table.add_row(
-            text(gate.gate), figure, text("pass", "green") if gate.passed else text("FAIL", "bold red")
-        )
+        row: list[str | Text] = [
+            text(gate.gate),
+            "no such figure" if gate.value is None else f"{gate.value:.4f}",
+        ]
+        if against:
+            row += _against(gate)
+        verdict = text("pass", "green") if gate.passed else text("FAIL", "bold red")
+        table.add_row(*row, verdict.append(f"  {gate.why}" if gate.why else "", style="default"))
     return table
+
+
+def _against(gate: GateResult) -> list[str | Text]:
+    if gate.baseline is None or gate.value is None:
+        return ["–", "–"]
+    interval = "" if gate.low is None else f" [{gate.low:+.4f}, {gate.high:+.4f}]"
+    return [f"{gate.baseline:.4f}", f"{gate.value - gate.baseline:+.4f}{interval}"]
 
 
 def _remarks(reports: Sequence[EvalReport]) -> Iterator[str]:
