@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
-from veraz.evaluation.runs.files import is_place, read_run
 from veraz.nouns.evaluation import StoredRun
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 def read_runs(state: State, names: Sequence[str]) -> list[StoredRun]:
     """The runs in the given order. No database is opened where all of them lie in files. Raises UsageError."""
+    from veraz.evaluation.runs.files import is_place, read_run  # numpy: not for a help page
+
     if all(is_place(name) for name in names):
         return [read_run(Path(name)) for name in names]
 
