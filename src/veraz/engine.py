@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -42,13 +42,37 @@ from veraz.diagnosis.pipeline import Expected, Surroundings
 from veraz.diagnosis.pipeline import diagnose as follow
 from veraz.diagnosis.suite import JudgedRun, spread, summarised
 from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
-from veraz.evaluation.dataset import Dataset, load_dataset
+from veraz.evaluation.dataset import Dataset, load_dataset, load_suite
 from veraz.evaluation.gates import check as check_gates
 from veraz.evaluation.gates import parse_gate
+from veraz.evaluation.judging.pipeline import pooled_question
+from veraz.evaluation.judging.pool import stored_rankings
+from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.perquery import read_results
 from veraz.evaluation.pipeline import evaluate as run_evaluation
-from veraz.evaluation.report import read_baseline, write_report
+from veraz.evaluation.qrels import write_qrels
+from veraz.evaluation.report import write_report
+from veraz.evaluation.runs import store as runs_store
+from veraz.evaluation.runs.comparison import check_comparable_to, compare_runs
+from veraz.evaluation.runs.figures import figures as run_figures
+from veraz.evaluation.runs.files import is_place, read_run
+from veraz.evaluation.runs.machine import code_digest, machine, packages
 from veraz.evaluation.statistics import SEED, bootstrap_interval
+from veraz.evaluation.suites.binding import bind_documents
+from veraz.evaluation.suites.importing import (
+    GradedTrace,
+    SuiteDraft,
+    add_to_suite,
+    judgements_of,
+    with_revision,
+    with_source,
+    write_suite,
+)
+from veraz.evaluation.suites.judgements import JudgementLog
+from veraz.evaluation.suites.manifest import is_suite
+from veraz.evaluation.suites.pipeline import binding_of, current_revisions, passages_of, texts_of
+from veraz.evaluation.suites.traced import of_traces
+from veraz.evaluation.suites.twins import RevisionKey
 from veraz.evaluation.sweeps.grid import Base, read_grid
 from veraz.evaluation.sweeps.kept import claimed
 from veraz.evaluation.sweeps.outcome import write_outcome
@@ -83,7 +107,7 @@ from veraz.nouns.corpus import (
     Vectors,
 )
 from veraz.nouns.diagnosis import Diagnosis, Missed, SuiteDiagnosis, Verb
-from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
+from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Fusion, Hit, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -92,6 +116,7 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
+from veraz.nouns.suite import Binding, ChunkPlace, Imported, Manifest, QueryRequest
 from veraz.nouns.sweep import IndexSetting, SweepReport
 from veraz.nouns.trace import Trace
 from veraz.ops import lifecycle, retention
@@ -167,8 +192,20 @@ CONTEXTS = ("none", "llm")
 UNDETERMINED = "und"
 """ISO 639-2, as documents have it whose language nothing tells."""
 RECENT = timedelta(days=7)
+CORPUS = "corpus"
+"""The source into which the corpus of an evaluated folder is loaded."""
+NOT_KEPT = "not kept: its queries are asked in several tenants, and none may hold what another's rankings name; --out writes it"
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAs:
+    """Who asks a judged query, what it may find, and the language that is stated for it."""
+
+    identity: Identity
+    filters: Filters
+    lang: str
 
 
 class AsyncVeraz:
@@ -376,8 +413,8 @@ class AsyncVeraz:
         return other
 
     def _require_operator(self) -> None:
-        """Raises AccessDenied for an engine that acts as who presented a credential: whatever login it holds, what concerns keys
-        and tenants is not theirs."""
+        """Raises AccessDenied for an engine that acts as who presented a credential: whatever login it holds, what concerns
+        keys and tenants is not theirs."""
         identity = self._identity
         if identity is not None and not identity.operator:
             raise AccessDenied(
@@ -504,10 +541,10 @@ class AsyncVeraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
-        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`: none,
-        or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds patterns as
-        in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of them
-        only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`:
+        none, or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds
+        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than
+        a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         identity = await self._writer()
         check_names("acl", acl)
         check_names("exclude", exclude)
@@ -631,8 +668,8 @@ class AsyncVeraz:
         return await self._changing(work)
 
     async def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
-        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none, or where that was done before."""
+        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed
+        for good, see there. False where there is none, or where that was done before."""
         if erase:
             erased = await self.erase(external_id, source=source)
             return erased is not None and erased.erased_before is None
@@ -644,8 +681,8 @@ class AsyncVeraz:
         return await self._changing(work)
 
     async def restore(self, external_id: str, *, source: str) -> Restored:
-        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure there
-        is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
+        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure
+        there is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
         undelete = partial(lifecycle.restore, source=source, external_id=external_id)
         restored = await self._changing(undelete)
         if restored is None:
@@ -654,8 +691,8 @@ class AsyncVeraz:
         return restored
 
     async def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
-        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
-        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The
+        identity stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
         the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
         interrupted run left undone is done, and the result says when the text went."""
         removed = await self._removing(
@@ -840,7 +877,7 @@ class AsyncVeraz:
         asked = run.request
         if self._live is not None and run.arms and not asked.exact and asked.as_of is None:
             self._live.offer(
-                identity, _Asked(asked, run.vector, self._space.space_id if self._space else None)
+                identity, _Sampled(asked, run.vector, self._space.space_id if self._space else None)
             )
 
     async def _keep_search(self, result: SearchResult) -> None:
@@ -998,14 +1035,16 @@ class AsyncVeraz:
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
-        baseline: Path | None = None,
+        baseline: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
-        """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
-        own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
-        tenant. Raises UsageError for a source that the tenant does not have."""
+        """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
+        A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
+        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
+        evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
+        its report says so. Raises UsageError for a source that the tenant does not have."""
         writer = await self._writer()
         for mode in modes if not isinstance(modes, str) else (modes,):
             check_choice("mode", mode, MODES)
@@ -1014,32 +1053,43 @@ class AsyncVeraz:
         for k in ks:
             check_count("k", k)
         dataset = await asyncio.to_thread(load_dataset, folder, qrels=qrels)
-        earlier = read_baseline(baseline, fingerprint=dataset.fingerprint) if baseline else None
         loaded = dataset.corpus_path is not None and source is None
+        if loaded or source is not None:
+            dataset = dataset.in_source(source or CORPUS)
+        earlier = await self._baselines(baseline, modes, dataset) if baseline else {}
         identity = await self._evaluation_tenant(dataset, ingest_progress) if loaded else writer
         if source is not None:
             await self._check_source(identity, source)
-        filters = Filters(sources=(source,) if source else None)
+        looked_in = CORPUS if loaded and dataset.manifest else source
+        asking = await self._asking(identity, dataset.asked, dataset.sources, looked_in)
+        keeper = _keeper(asking)
         reports = []
         for mode in modes:
             report = await run_evaluation(
                 dataset,
-                partial(self._ranked_query, identity, filters, mode),
+                partial(self._judged_query, asking, mode),
                 ks=ks,
                 mode=mode,
                 gates=gates,
                 progress=progress,
-                config=await self._evaluation_config(mode, source),
-                readable=await self._readable(identity, dataset, source),
-                baseline=earlier,
+                config=await self._evaluation_config(keeper or identity, mode, source, dataset),
+                readable=await self._readable(asking, dataset.relevant(), source),
+                baseline=earlier[mode].values if earlier else None,
+                baseline_figures=run_figures(earlier[mode].header) if earlier else None,
+                texts=partial(self._texts, asking),
+                bound=await self._binding(asking, dataset) if dataset.spans else None,
             )
+            if keeper is None:
+                report = replace(report, warnings=(*report.warnings, NOT_KEPT))
             suffix = f"-{mode}" if len(modes) > 1 else ""
+            trec = trec_run.with_name(trec_run.stem + suffix + trec_run.suffix) if trec_run else None
             report = write_report(
-                report,
-                out=out.with_name(out.name + suffix) if out else None,
-                trec_run=trec_run.with_name(trec_run.stem + suffix + trec_run.suffix) if trec_run else None,
+                report, out=out.with_name(out.name + suffix) if out else None, trec_run=trec
             )
-            await self._keep_run(identity, report)
+            if trec and dataset.spans:  # a run of judged spans says nothing to who has judged documents
+                write_qrels(trec.with_name(trec.name + ".qrels"), dataset.choosing.grades)
+            if keeper:
+                await self._keep_run(keeper, report)
             reports.append(report)
         return tuple(reports)
 
@@ -1173,7 +1223,7 @@ class AsyncVeraz:
     async def _load_corpus(self, identity: Identity, path: Path, progress: Progress | None) -> None:
         """A judged set's documents into a tenant of its own; what is there and did not change costs nothing."""
         items = discovery.discover([str(path)])
-        report = await self._ingest(identity, items, SourceSettings("corpus"), Overrides(), progress)
+        report = await self._ingest(identity, items, SourceSettings(CORPUS), Overrides(), progress)
         if report.failed:
             first = report.errors[0]
             raise ItemError(
@@ -1195,25 +1245,116 @@ class AsyncVeraz:
             raise AccessDenied(f"tenant {slug} is disabled", fix=f"veraz tenant enable {slug}")
         return Identity(*found, tuple(self.config.roles), operator=True)
 
+    async def _asking(
+        self,
+        identity: Identity,
+        requests: Mapping[str, QueryRequest],
+        of_suite: Sequence[str],
+        source: str | None,
+    ) -> dict[str, AskedAs]:
+        """Who asks each query, and in what it looks: as the suite says, where the caller may. Raises UsageError, naming the
+        query, for what search would refuse, and AccessDenied for a tenant or a role that is not the caller's."""
+        asking: dict[str, AskedAs] = {}
+        acting: dict[tuple[str | None, tuple[str, ...] | None], Identity] = {}
+        for query_id, request in requests.items():
+            who = (request.tenant, request.roles)
+            try:
+                if who not in acting:
+                    acting[who] = await self._acting_for(identity, request)
+                filters = _narrowed(request.filters, of_suite, source)
+                clean_question(request.text)
+                check_search(k=None, mode="hybrid", lang=request.lang, filters=filters, as_of=request.as_of)
+                lang = _question_lang(request.lang)
+            except UsageError as error:
+                raise type(error)(f"query {query_id!r}: {error.what}", fix=error.fix) from error
+            asking[query_id] = AskedAs(acting[who], filters, lang)
+        looked_in = (
+            (asked.identity, slug) for asked in asking.values() for slug in asked.filters.sources or ()
+        )
+        for who_asks, slug in dict.fromkeys(looked_in):
+            await self._check_source(who_asks, slug)
+        return asking
+
+    async def _acting_for(self, identity: Identity, request: QueryRequest) -> Identity:
+        """The operator acts in any tenant with any roles; who presented a credential in their own, with fewer roles at most."""
+        roles = identity.roles if request.roles is None else check_roles(request.roles)
+        foreign = request.tenant is not None and request.tenant != identity.tenant
+        if not identity.operator and (foreign or not set(roles) <= set(identity.roles)):
+            raise AccessDenied(
+                "it is asked in another tenant or with roles that this credential does not hold",
+                fix="evaluate the suite with the veraz command line, as the operator",
+            )
+        if not foreign:
+            return replace(identity, roles=roles)
+        assert request.tenant is not None
+        async with self._database.authentication() as connection:
+            found = await identities.find_tenant(connection, check_slug(request.tenant))
+        if found is None:
+            raise UsageError(f"no tenant {request.tenant!r}, or it is disabled", fix="see: veraz tenant list")
+        return Identity(*found, roles, operator=True)
+
+    async def _judged_query(
+        self, asking: Mapping[str, AskedAs], mode: Mode, request: QueryRequest
+    ) -> RankedQuery:
+        """A query as its suite asks it. Where it expects an outcome, what search can say of that is looked at as well."""
+        asked = asking[request.query_id]
+        if request.outcome is not None:
+            stated = None if asked.lang in ("auto", "any") else asked.lang
+            if route(request.text, stated) is not None:
+                return RankedQuery((), outcome="routed")
+        return await self._ranked_query(
+            asked.identity,
+            asked.filters,
+            mode,
+            request.text,
+            asked.lang,
+            request.as_of,
+            request.outcome is not None,
+        )
+
     async def _ranked_query(
-        self, identity: Identity, filters: Filters, mode: Mode, question: str
+        self,
+        identity: Identity,
+        filters: Filters,
+        mode: Mode,
+        question: str,
+        lang: str = "auto",
+        as_of: date | None = None,
+        assessed: bool = False,
     ) -> RankedQuery:
         """All fused candidates, so that a document's best chunk decides its place and the pool is the one that search uses."""
         asked, pool = clean_question(question), 2 * self.config.search.pool
-        run = await self._search(identity, asked, pool, mode, "auto", filters, None, False, False)
+        run = await self._search(identity, asked, pool, mode, lang, filters, None, False, False, as_of)
+        outcome: str = run.result.outcome
+        if assessed and outcome == "found":
+            result = await self._assessed(identity, run)
+            sufficient = (result.sufficiency or 0.0) >= (result.threshold or 0.0)
+            outcome = "found" if sufficient else "insufficient"
         return RankedQuery(
-            ranked=tuple(
-                RankedItem(document.external_id, h.score, str(h.chunk_id))
-                for h in run.result.hits
-                for document in (h.document, *h.also)
-            ),
+            ranked=tuple(item for h in run.result.hits for item in _ranked_items(h)),
             timings_ms=run.result.timings_ms,
             empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),
-            outcome=run.result.outcome,
+            outcome=outcome,
+            shortfall=run.result.shortfall,
         )
 
-    async def _evaluation_config(self, mode: Mode, source: str | None) -> dict[str, Any]:
+    async def _texts(
+        self, asking: Mapping[str, AskedAs], request: QueryRequest, keys: Collection[RevisionKey]
+    ) -> Mapping[RevisionKey, str]:
+        return await texts_of(self._database, asking[request.query_id].identity, keys)
+
+    async def _evaluation_config(
+        self, identity: Identity, mode: Mode, source: str | None, dataset: Dataset
+    ) -> dict[str, Any]:
+        """All that could explain a run's figures, but for what the evaluation adds itself."""
         space = await self.space()
+        manifest = dataset.manifest
+        looked_in = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
+        async with self._database.transaction(identity) as connection:
+            corpus = await runs_store.corpus_state(connection, looked_in)
+            indexes = await runs_store.index_definitions(connection, space.space_id)
+            server = await runs_store.server_settings(connection)
+        capabilities = self._database.capabilities
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
@@ -1223,15 +1364,214 @@ class AsyncVeraz:
             "source": source,
             "mode": mode,
             "veraz": __version__,
+            "code": code_digest(),
+            "schema": [latest_version(), replay_digest()[:12]],
+            "roles": list(identity.roles),
+            "tenant": identity.tenant,
+            "embedding_space": msgspec.to_builtins(space.spec),
+            "reranker": None,
+            "corpus": msgspec.to_builtins(corpus),
+            "index": {
+                "definitions": {i.name: i.definition for i in indexes},
+                "invalid": [i.name for i in indexes if not i.is_valid],
+            },
+            "machine": machine(),
+            "packages": packages(),
+            "server": {
+                "postgresql": capabilities.server_version,
+                "pgvector": capabilities.pgvector,
+                "embedded": self._embedded,
+                "settings": server,
+            },
+            **({"suite": {"name": manifest.name, "version": manifest.version}} if manifest else {}),
         }
 
-    async def _readable(self, identity: Identity, dataset: Dataset, source: str | None) -> frozenset[str]:
-        async with self._database.transaction(identity) as connection:
-            return await ops_store.readable_documents(connection, sorted(dataset.relevant()), source)
+    async def _baselines(
+        self, baseline: str | Path, modes: Sequence[Mode], dataset: Dataset
+    ) -> dict[Mode, StoredRun]:
+        """The baseline of each mode: `--out DIR` with several modes wrote a folder for each."""
+        name = os.fspath(baseline)
+        found = {}
+        for mode in modes:
+            of_mode = f"{name}-{mode}"
+            found[mode] = await self.eval_run(of_mode if not is_place(name) and is_place(of_mode) else name)
+            check_comparable_to(found[mode], dataset.fingerprint)
+        return found
+
+    async def _readable(
+        self, asking: Mapping[str, AskedAs], documents: Collection[str], source: str | None
+    ) -> dict[str, frozenset[str]]:
+        """By query: which of the documents who asks it may read."""
+        wanted = sorted(documents)
+        found: dict[Identity, frozenset[str]] = {}
+        for identity in {asked.identity for asked in asking.values()}:
+            async with self._database.transaction(identity) as connection:
+                found[identity] = await ops_store.readable_documents(connection, wanted, source)
+        return {query_id: found[asked.identity] for query_id, asked in asking.items()}
+
+    async def _binding(
+        self,
+        asking: Mapping[str, AskedAs],
+        dataset: Dataset,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Binding:
+        groups: dict[Identity, dict[str, Any]] = {}
+        for query_id, spans in dataset.spans.items():
+            groups.setdefault(asking[query_id].identity, {})[query_id] = spans
+        return await binding_of(self._database, groups, progress)
+
+    async def check_suite(
+        self,
+        folder: Path,
+        *,
+        source: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Binding:
+        """Whether a suite can be evaluated on what is ingested: every file is read, and each judged span is looked for in
+        the current revision of its document and in its chunks, for who asks. Nothing is searched. Raises UsageError for what
+        is wrong in a file."""
+        dataset = await asyncio.to_thread(load_dataset, folder)
+        if source is not None:
+            dataset = dataset.in_source(source)
+        identity = await self.identity()
+        asking = await self._asking(identity, dataset.asked, dataset.sources, source)
+        if dataset.spans:
+            return await self._binding(asking, dataset, progress)
+        judged = {docid for grades in dataset.qrels.values() for docid in grades}
+        named = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
+        return bind_documents(dataset.qrels, await self._readable(asking, judged, named), named or "")
+
+    async def judging(
+        self,
+        folder: Path,
+        *,
+        judge: str,
+        runs: Sequence[Path] = (),
+        modes: Sequence[Mode] = (),
+        depth: int = 10,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> JudgingSession:
+        """A session over the first `depth` results of several `runs` (folders that `evaluate` wrote) and of fresh searches
+        in `modes`, pooled, blind and shuffled. What `judge` judged before is not asked again. Each grade is added to the
+        suite's judgements.jsonl at once. Raises UsageError for a suite that judges documents."""
+        check_names("modes", modes)
+        for mode in modes:
+            check_choice("mode", mode, MODES)
+        check_count("depth", depth)
+        require_storable("judge", judge)
+        suite = await asyncio.to_thread(load_suite, folder)
+        stored = [await asyncio.to_thread(stored_rankings, run, suite.requests) for run in runs]
+        identity = await self.identity()
+        asking = await self._asking(identity, suite.requests, suite.manifest.sources, None)
+        pool = []
+        for done, (query_id, request) in enumerate(suite.requests.items(), 1):
+            asked = asking[query_id]
+            rankings: list[Sequence[RankedItem]] = [run.get(query_id, []) for run in stored]
+            for mode in modes:
+                ranked = await self._ranked_query(
+                    asked.identity, asked.filters, mode, request.text, asked.lang, request.as_of
+                )
+                rankings.append(ranked.ranked)
+            judged = [j for j in suite.judgements if j.query_id == query_id]
+            pool.append(
+                await pooled_question(
+                    self._database, asked.identity, request, rankings, judged, depth=depth, judge=judge
+                )
+            )
+            if progress:
+                progress(done, len(suite.requests))
+        return JudgingSession(pool, suite.judgements, JudgementLog(suite.log), judge)
+
+    async def import_spans(
+        self,
+        into: Path,
+        draft: SuiteDraft,
+        *,
+        manifest: Manifest,
+        graded: Sequence[GradedTrace] = (),
+        judge: str = "import",
+    ) -> Imported:
+        """Binds graded spans, and graded hits of stored traces, to the texts that are ingested, and makes a suite of them,
+        or adds to the one that is there. Raises UsageError for a trace or a text that the caller may not read."""
+        identity = await self.identity()
+        traced = of_traces([(one, await self.trace(one.trace_id)) for one in graded])
+        rows = with_source((*draft.spans, *traced.spans), manifest.sources)
+        documents = {(r.source, r.external_id) for r in rows}
+        rows = with_revision(rows, await current_revisions(self._database, identity, documents))
+        texts = await passages_of(self._database, identity, {r.place for r in rows})
+        judgements = judgements_of(rows, texts, judge)
+        whole = replace(draft, queries={**draft.queries, **traced.queries})
+        if is_suite(into):
+            return await asyncio.to_thread(add_to_suite, into, whole, judgements)
+        stated = replace(manifest, sources=manifest.sources or tuple(sorted({r.source for r in rows})))
+        return await asyncio.to_thread(write_suite, into, stated, whole, judgements)
 
     async def _keep_run(self, identity: Identity, report: EvalReport) -> None:
         async with self._database.transaction(identity, "write") as connection:
-            await ops_store.insert_run(connection, report)
+            await runs_store.insert(connection, report)
+
+    # --- evaluation runs
+
+    async def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
+        """Stored runs that the caller may read, newest first, of all datasets or of one. An operator is shown those of the
+        tenants that evaluations made for collections of their own, too."""
+        check_count("top", top)
+        require_storable("dataset", dataset)
+        found: list[RunSummary] = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                found += await runs_store.recent(connection, identity.tenant, dataset, top)
+        return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:top])
+
+    async def eval_run(self, name: str) -> StoredRun:
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
+        that the caller may read, or where several ids begin so."""
+        check_type("name", name, str)
+        if is_place(name):
+            return await asyncio.to_thread(read_run, Path(name))
+        found = []
+        for identity in await self._run_readers():
+            async with self._database.transaction(identity) as connection:
+                one = await runs_store.find(connection, name, identity.tenant)
+            found += [one] if one else []
+        if len(found) > 1:
+            raise UsageError(f"several runs begin with {name!r}", fix="give more characters of the id")
+        if not found:
+            raise UsageError(
+                f"no run {name!r}: neither a folder or per-query file of that name, nor a stored run that you may read",
+                fix="see: veraz eval runs, with the same --tenant and --roles",
+            )
+        return found[0]
+
+    async def compare_runs(
+        self, names: Sequence[str], *, measures: Sequence[str] = (), changed: int = 10
+    ) -> tuple[RunComparison, ...]:
+        """Each further run against the first, query by query, corrected for all comparisons. Names are as in `eval_run`. Raises
+        UsageError, saying why, for runs that cannot be compared."""
+        check_names("names", names)
+        check_names("measures", measures)
+        check_count("changed", changed)
+        stored = [await self.eval_run(name) for name in names]
+        return await asyncio.to_thread(partial(compare_runs, stored, measures=measures, changed=changed))
+
+    async def _run_readers(self) -> list[Identity]:
+        """Who reads runs where: the caller in its tenant, and an operator with its roles in those that evaluations made."""
+        identity = await self.identity()
+        if not identity.operator:
+            return [identity]
+        try:
+            async with self._database.maintenance() as connection:
+                others = await runs_store.evaluated_tenants(connection)
+        except DatabaseError:  # the runtime login: its own tenant is all that it may read
+            others = {}
+        return [
+            identity,
+            *(
+                replace(identity, tenant_id=tenant_id, tenant=slug)
+                for tenant_id, slug in others.items()
+                if tenant_id != identity.tenant_id
+            ),
+        ]
 
     # --- diagnosis
 
@@ -1686,6 +2026,35 @@ def _group(rank: int, fused: Fused, hits: Sequence[Hit]) -> Group:
     )
 
 
+def _narrowed(filters: Filters, of_suite: Sequence[str], source: str | None) -> Filters:
+    """The query's own filters within the source that is evaluated: the given one, else those that the suite is about. Raises
+    UsageError where they leave none."""
+    sources = (source,) if source else tuple(of_suite) or None
+    if source is None and filters.sources is not None:
+        sources = filters.sources
+    elif filters.sources is not None and source not in filters.sources and len(filters.sources) != 1:
+        raise UsageError(
+            f"it looks in {', '.join(filters.sources)}, and not in {source}", fix="leave out --source"
+        )
+    return replace(filters, sources=sources)
+
+
+def _keeper(asking: Mapping[str, AskedAs]) -> Identity | None:
+    """Who keeps a run: in the tenant that was searched, with all the roles that searched. None where several tenants were."""
+    acting = [asked.identity for asked in asking.values()]
+    if len({identity.tenant_id for identity in acting}) != 1:
+        return None
+    return replace(acting[0], roles=tuple(dict.fromkeys(role for who in acting for role in who.roles)))
+
+
+def _ranked_items(hit: Hit) -> Iterator[RankedItem]:
+    """The hit's document, and those that say the same. Where in these is not known here."""
+    for document in (hit.document, *hit.also):
+        spans = hit.spans if document is hit.document else ()
+        place = ChunkPlace(document.source, document.external_id, document.revision, spans)
+        yield RankedItem(document.external_id, hit.score, str(hit.chunk_id), place)
+
+
 def _prune(paths: Sequence[str], exclude: Sequence[str], confirmed: bool) -> Prune:
     if "-" in paths:
         raise UsageError(
@@ -1705,7 +2074,7 @@ def _parsers(config: Config) -> DocumentParser:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Sampled:
     """What a search is asked again with: nothing is embedded twice."""
 
     request: SearchRequest
@@ -1713,13 +2082,13 @@ class _Asked:
     space_id: int | None
 
 
-def _live(config: Config, database: Database, *, embedded: bool) -> Sampler[_Asked] | None:
+def _live(config: Config, database: Database, *, embedded: bool) -> Sampler[_Sampled] | None:
     """Shared by all that act on one open engine, and closed with it. None where no search is sampled."""
     settings = config.observability
     if not settings.recall_sample:
         return None
 
-    async def compare(connection: Connection, asked: _Asked) -> Mapping[str, Compared]:
+    async def compare(connection: Connection, asked: _Sampled) -> Mapping[str, Compared]:
         request, space_id = asked.request, asked.space_id
         arms = await ask_again(connection, request, asked.vector, space_id, config.search)
         return {

@@ -10,14 +10,16 @@ from typing import Any, BinaryIO
 
 from veraz.config import Config
 from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
+from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.statistics import SEED
+from veraz.evaluation.suites.importing import GradedTrace, SuiteDraft
 from veraz.evaluation.sweeps.pipeline import Loading
 from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
-from veraz.nouns.evaluation import EvalReport
+from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Fusion, Mode, SearchResult
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -26,6 +28,7 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Initialised, Status
+from veraz.nouns.suite import Binding, Imported, Manifest
 from veraz.nouns.sweep import SweepReport
 from veraz.nouns.trace import Trace
 from veraz.ops import store as ops_store
@@ -187,10 +190,10 @@ class Veraz:
         """Reads files, folders, globs and collections into `source`. What fails is listed in the report; the rest is kept.
 
         `lang` is an ISO 639-1 code, xx for a language without stop words and stems, or auto (as None): as documents say, else
-        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`: none,
-        or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds patterns as
-        in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than a fifth of them
-        only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
+        detected. `chunker`, such as `parent-child` or `fixed:size=200,overlap=40`, is remembered for the source. `context`:
+        none, or llm to have the configured chat model write a line about each chunk; None: as configured. `exclude` holds
+        patterns as in a .gitignore file. `prune` deletes the documents of the source that are not found any more; more than
+        a fifth of them only when `confirmed`, else CheckFailed. `dry_run` says what would be done, and does nothing."""
         return self._portal.run(
             self._engine.ingest(
                 paths,
@@ -233,18 +236,18 @@ class Veraz:
         return self._portal.run(self._engine.set_access(external_id, source=source, access=access))
 
     def delete(self, external_id: str, *, source: str, erase: bool = False) -> bool:
-        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed for
-        good, see there. False where there is none, or where that was done before."""
+        """Hides a document from the next query on, until `restore` or the retention policy; with `erase` its text is removed
+        for good, see there. False where there is none, or where that was done before."""
         return self._portal.run(self._engine.delete(external_id, source=source, erase=erase))
 
     def restore(self, external_id: str, *, source: str) -> Restored:
-        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure there
-        is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
+        """Takes a deletion back, with the labels, the revision and the supersession that the document had. After an erasure
+        there is nothing to bring back: its id may be ingested again. Raises ItemError where there is nothing to restore."""
         return self._portal.run(self._engine.restore(external_id, source=source))
 
     def erase(self, external_id: str, *, source: str, rewrite: bool = False) -> Erasure | None:
-        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The identity
-        stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
+        """Removes every text and vector of a document and every text of traces that name it, and vacuums the tables. The
+        identity stays as a tombstone, and ingests refuse the id. None where there is no such document. `rewrite` writes
         the tables anew, so that no freed page keeps old bytes; nobody else reads or writes meanwhile. Safe to repeat: what an
         interrupted run left undone is done, and the result says when the text went."""
         return self._portal.run(self._engine.erase(external_id, source=source, rewrite=rewrite))
@@ -363,14 +366,16 @@ class Veraz:
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
-        baseline: Path | None = None,
+        baseline: str | Path | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
-        """Runs the judged queries of a BEIR-layout folder, once per mode. A folder with a corpus is loaded into a tenant of its
-        own; one without, and any with `source`, is evaluated on what is ingested. Gates are evaluated, not enforced: see
-        `evaluation.gates.require`. Runs are kept, so who may not write may not evaluate, and only the operator may make that
-        tenant. Raises UsageError for a source that the tenant does not have."""
+        """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
+        A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
+        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
+        evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
+        its report says so. Raises UsageError for a source that the tenant does not have."""
         return self._portal.run(
             self._engine.evaluate(
                 folder,
@@ -431,6 +436,63 @@ class Veraz:
     def ensure_tenant(self, slug: str) -> Identity:
         """The tenant called `slug`, made when it does not exist, with the configured roles."""
         return self._portal.run(self._engine.ensure_tenant(slug))
+
+    def check_suite(
+        self, folder: Path, *, source: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Binding:
+        """Whether a suite can be evaluated on what is ingested: every file is read, and each judged span is looked for in
+        the current revision of its document and in its chunks, for who asks. Nothing is searched. Raises UsageError for what
+        is wrong in a file."""
+        return self._portal.run(self._engine.check_suite(folder, source=source, progress=progress))
+
+    def judging(
+        self,
+        folder: Path,
+        *,
+        judge: str,
+        runs: Sequence[Path] = (),
+        modes: Sequence[Mode] = (),
+        depth: int = 10,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> JudgingSession:
+        """A session over the first `depth` results of several `runs` (folders that `evaluate` wrote) and of fresh searches
+        in `modes`, pooled, blind and shuffled. What `judge` judged before is not asked again. Each grade is added to the
+        suite's judgements.jsonl at once. Raises UsageError for a suite that judges documents."""
+        return self._portal.run(
+            self._engine.judging(folder, judge=judge, runs=runs, modes=modes, depth=depth, progress=progress)
+        )
+
+    def import_spans(
+        self,
+        into: Path,
+        draft: SuiteDraft,
+        *,
+        manifest: Manifest,
+        graded: Sequence[GradedTrace] = (),
+        judge: str = "import",
+    ) -> Imported:
+        """Binds graded spans, and graded hits of stored traces, to the texts that are ingested, and makes a suite of them,
+        or adds to the one that is there. Raises UsageError for a trace or a text that the caller may not read."""
+        return self._portal.run(
+            self._engine.import_spans(into, draft, manifest=manifest, graded=graded, judge=judge)
+        )
+
+    def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
+        """Stored runs that the caller may read, newest first, of all datasets or of one. An operator is shown those of the
+        tenants that evaluations made for collections of their own, too."""
+        return self._portal.run(self._engine.eval_runs(dataset=dataset, top=top))
+
+    def eval_run(self, name: str) -> StoredRun:
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
+        that the caller may read, or where several ids begin so."""
+        return self._portal.run(self._engine.eval_run(name))
+
+    def compare_runs(
+        self, names: Sequence[str], *, measures: Sequence[str] = (), changed: int = 10
+    ) -> tuple[RunComparison, ...]:
+        """Each further run against the first, query by query, corrected for all comparisons. Names are as in `eval_run`. Raises
+        UsageError, saying why, for runs that cannot be compared."""
+        return self._portal.run(self._engine.compare_runs(names, measures=measures, changed=changed))
 
     def diagnose(
         self,

@@ -64,6 +64,8 @@ OTHERS: dict[str, tuple[Callable[[AsyncVeraz], Awaitable[Any]], str]] = {
     "retention": (lambda e: e.set_retention(Retention(history_days="9")), "from 0"),  # type: ignore[arg-type]
     "roles": (lambda e: e.add_key("k", roles="public"), "list of strings"),
     "expires": (lambda e: e.add_key("k", roles=["public"], expires=90), "give a str"),  # type: ignore[arg-type]
+    "runs": (lambda e: e.eval_runs(top=0), "whole number"),
+    "run names": (lambda e: e.compare_runs("ab"), "list of strings"),
     "modes": (lambda e: e.evaluate(Path("x"), modes=("bm25",)), "hybrid, lexical, semantic"),  # type: ignore[arg-type]
     "ks": (lambda e: e.evaluate(Path("x"), ks=(0,)), "whole number"),
 }

@@ -16,9 +16,12 @@ from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.documents import rank_documents
 from veraz.evaluation.perquery import read_results
 from veraz.evaluation.pipeline import evaluate
-from veraz.evaluation.report import read_baseline, report_json, write_report
+from veraz.evaluation.report import report_json, write_report
 from veraz.evaluation.runfile import read_run
+from veraz.evaluation.runs import files
+from veraz.evaluation.runs.comparison import check_comparable_to
 from veraz.nouns.evaluation import RankedItem, RankedQuery
+from veraz.nouns.suite import QueryRequest
 
 DATASET = Dataset(
     name="mini",
@@ -44,7 +47,8 @@ class Table:
         self.asked: list[str] = []
         self.running = self.most_at_once = 0
 
-    async def __call__(self, text: str) -> RankedQuery:
+    async def __call__(self, request: QueryRequest) -> RankedQuery:
+        text = request.text
         self.asked.append(text)
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
@@ -87,7 +91,14 @@ async def test_a_report_counts_what_happened() -> None:
     assert (report.dataset, report.queries, report.empty, report.failed) == ("mini", 3, 1, 1)
     assert report.metrics["recall@5"] == pytest.approx(0.5 / 3)
     assert report.metrics["mrr@10"] == pytest.approx(0.5 / 3)
-    assert report.config == {"fusion": "rrf", "ks": [5, 10], "depth": 10, "mode": "lexical", "concurrency": 1}
+    assert report.config == {
+        "fusion": "rrf",
+        "ks": [5, 10],
+        "depth": 10,
+        "mode": "lexical",
+        "concurrency": 1,
+        "unanswered": 0.0,
+    }
     assert report.empty_arms == {"lexical": 1, "semantic": 2}
     assert report.authorised_fraction == pytest.approx(2 / 3)
     assert [gate.passed for gate in report.gates] == [True, False, False, True, True]
@@ -183,7 +194,9 @@ async def test_the_files_of_a_run_carry_it_and_serve_as_a_baseline(tmp_path: Pat
     assert read_results(out) == worse.results
     assert json.loads((out / "report.json").read_text()) == report_json(written)
 
-    baseline = read_baseline(out, fingerprint=DATASET.fingerprint)
+    earlier = files.read_run(out)
+    check_comparable_to(earlier, DATASET.fingerprint)
+    baseline = earlier.values
     better = await evaluate(
         DATASET, Table({"one": FOUND, "two": NOTHING, "three": NOTHING}), baseline=baseline
     )
@@ -199,8 +212,8 @@ async def test_a_baseline_over_another_dataset_is_refused(tmp_path: Path) -> Non
     report = await evaluate(DATASET, Table({"one": FOUND, "two": NOTHING, "three": NOTHING}))
     write_report(report, out=tmp_path)
     with pytest.raises(UsageError, match="other queries, judgements or documents"):
-        read_baseline(tmp_path, fingerprint="0" * 64)
-    assert read_baseline(tmp_path / "per_query.jsonl").keys() == {"q1", "q2", "q3"}
+        check_comparable_to(files.read_run(tmp_path), "0" * 64)
+    assert files.read_run(tmp_path / "per_query.jsonl").values.keys() == {"q1", "q2", "q3"}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +229,7 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, content: str | None, mes
     if content is not None:
         (tmp_path / "per_query.jsonl").write_text(content)
     with pytest.raises(UsageError, match=message):
-        read_baseline(tmp_path)
+        files.read_run(tmp_path)
 
 
 async def test_an_id_that_trec_cannot_carry_does_not_lose_the_measurement(tmp_path: Path) -> None:

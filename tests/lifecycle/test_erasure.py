@@ -12,11 +12,13 @@ from tests.support import databases, oracle
 from tests.support.chat_server import FakeChatServer, Reply, saying
 from tests.support.corpus import maintenance_rows, put, record, rows
 from tests.support.hashing import HashingEmbedder
+from tests.support.judged import made_run, with_results
 from tests.support.logins import login
 
 from veraz.config import ChatConfig, IngestConfig
 from veraz.engine import AsyncVeraz
 from veraz.errors import ItemError, UsageError
+from veraz.evaluation.runs import store as runs
 
 MARK = "zyxquork"
 TEXT = f"# The {MARK}\n\nThe {MARK} dose is eleven of the fever rule.\n\n## More {MARK}\n\nNothing else."
@@ -56,13 +58,19 @@ async def filled(engine: AsyncVeraz, eager_engine: AsyncVeraz) -> AsyncVeraz:
     await engine.search(f"the dose of {MARK}", lang="en", explain=True)
     answer = await eager_engine.ask(f"What is the {MARK} dose?", lang="en")
     assert answer.citations
+    evaluated = made_run(
+        {"q1": ["secret", "old"]}, {"q1": {"secret": 1}}, texts={"q1": f"the dose of {MARK}"}
+    )
+    async with engine._database.transaction(await engine.identity(), "write") as connection:
+        await runs.insert(connection, with_results(evaluated))
     return engine
 
 
 async def test_no_column_of_any_table_holds_a_word_of_it(filled: AsyncVeraz, database: str) -> None:
     before = tables_with(database, MARK)
     assert {
-        f"veraz.{t}" for t in ("revision", "section", "chunk", "chunk_lexical", "lexeme_stat", "trace")
+        f"veraz.{t}"
+        for t in ("revision", "section", "chunk", "chunk_lexical", "lexeme_stat", "trace", "eval_query")
     } <= before
     assert "pg_catalog.pg_statistic" not in before, "the planner's samples never hold text"
     erased = await filled.erase("secret", source="s")

@@ -98,6 +98,12 @@ class Version3:
             for command in (OLD / "document.sql").read_text().split(";\n\n"):
                 self.connection.execute(cast("Any", command.rstrip(";\n")), given)
 
+        self.run(
+            "insert into veraz.eval_run (tenant_id, run_id, dataset, config, metrics, per_query)"
+            " values (%s, %s, 'med', %s, %s, %s)",
+            tenant, UUID(int=7), '{"mode": "lexical"}', '{"map": 0.5}', '{"q2": {"map": 1.0}, "q1": {"map": 0.0}}',
+        )  # fmt: skip
+
 
 DEFAULT, BETA = UUID(int=1), UUID(int=2)
 
@@ -171,5 +177,8 @@ async def works(engine: AsyncVeraz) -> None:
     assert (key.prefix, key.name, key.may_write, key.state) == ("vz_abcdefgh", "", False, "active")
     await put(engine, record("fever", "Fever is treated with rest.", date="2025-06-07"))
     assert [h.body for h in (await engine.search("fever", lang="en")).hits] == ["Fever is treated with rest."]
+    kept = await engine.eval_run(str(UUID(int=7)))
+    assert (kept.header.dataset, kept.header.queries, kept.header.metrics) == ("med", 2, {"map": 0.5})
+    assert kept.values == {"q1": {"map": 0.0}, "q2": {"map": 1.0}}
     beta = engine.acting_as(await engine.ensure_tenant("beta"))
     assert [h.body for h in (await beta.search("fever", lang="en")).hits] == [TEXTS["fever"]]

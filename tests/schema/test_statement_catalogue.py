@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -13,11 +11,14 @@ from psycopg import sql
 from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from tests.support import databases
+from tests.support.statement_files import statement_files, statement_of
 
-from veraz.db.statements import embedding_table, statement
+from veraz.db.statements import embedding_table
 from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, KnownRevision, QuestionWord
 from veraz.diagnosis.store import NearId
 from veraz.engine import AsyncVeraz
+from veraz.evaluation.runs.store import CorpusState, IndexDefinition, QueryRow, RecentRow, RunRow
+from veraz.evaluation.suites.store import PassageRow, StoredChunk, StoredRevision
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
@@ -28,8 +29,20 @@ from veraz.ops.show import FoundDocument
 from veraz.ops.store import RepeatedRow
 from veraz.search.store import HydratedRow
 
-STAGES = ("answer", "db", "diagnosis", "identity", "ingest", "ops", "schema", "search", "traces")
+STAGES = (
+    "answer",
+    "db",
+    "diagnosis",
+    "evaluation",
+    "identity",
+    "ingest",
+    "ops",
+    "schema",
+    "search",
+    "traces",
+)
 MAINTENANCE = {
+    "evaluation/runs/evaluated_tenants",
     "identity/add_key",
     "identity/add_tenant",
     "identity/delete_tenant",
@@ -43,6 +56,7 @@ MAINTENANCE = {
     "ops/dead_rows",
     "ops/erase_document",
     "ops/erase_drafts",
+    "ops/erase_runs",
     "ops/erase_traces",
     "ops/expired_documents",
     "ops/invalid_indexes",
@@ -55,6 +69,7 @@ MAINTENANCE = {
     "ops/purge_document",
     "ops/purge_history",
     "ops/purge_samples",
+    "ops/purge_runs",
     "ops/purge_traces",
     "ops/set_retention",
     "ops/spaces",
@@ -81,6 +96,15 @@ READ_STAGES = ("answer", "search", "traces")
 READING = {
     "diagnosis/near_ids",
     "diagnosis/question_words",
+    "evaluation/passages",
+    "evaluation/runs/corpus_state",
+    "evaluation/runs/find_run",
+    "evaluation/runs/index_definitions",
+    "evaluation/runs/recent_runs",
+    "evaluation/runs/run_queries",
+    "evaluation/runs/server_settings",
+    "evaluation/stored_chunks",
+    "evaluation/stored_revisions",
     "ops/document_revisions",
     "ops/find_document",
     "ops/measure/live_index",
@@ -103,6 +127,14 @@ ROWS: dict[str, type[Any]] = {
     "diagnosis/known_failures": KnownFailure,
     "diagnosis/near_ids": NearId,
     "diagnosis/question_words": QuestionWord,
+    "evaluation/passages": PassageRow,
+    "evaluation/runs/corpus_state": CorpusState,
+    "evaluation/runs/find_run": RunRow,
+    "evaluation/runs/index_definitions": IndexDefinition,
+    "evaluation/runs/recent_runs": RecentRow,
+    "evaluation/runs/run_queries": QueryRow,
+    "evaluation/stored_chunks": StoredChunk,
+    "evaluation/stored_revisions": StoredRevision,
     "identity/tenants": Tenant,
     "ingest/count_written": Written,
     "ingest/document_states": DocumentState,
@@ -131,15 +163,7 @@ ROWS: dict[str, type[Any]] = {
 """The class that each row becomes, by position or by name: its fields are the columns, in their order."""
 
 
-def files() -> list[str]:
-    """As `stage/name`, or `stage/part/name` where a stage has parts."""
-    root = Path(str(resources.files("veraz")))
-    return sorted(
-        f"{file.parent.parent.relative_to(root).as_posix()}/{file.stem}" for file in root.rglob("sql/*.sql")
-    )
-
-
-FILES = files()
+FILES = statement_files()
 
 
 def test_every_folder_of_statements_is_in_the_catalogue() -> None:
@@ -149,7 +173,7 @@ def test_every_folder_of_statements_is_in_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_statement_begins_with_its_purpose(name: str) -> None:
-    text = statement(*name.rsplit("/", 1)).as_string(None)
+    text = statement_of(name).as_string(None)
     assert text.startswith("-- Purpose: "), text[:80]
     assert "\n" in text
 
@@ -189,7 +213,7 @@ def test_the_columns_of_a_statement_are_the_fields_of_its_row_class(
 
 def prepared_text(name: str) -> str:
     """The statement with $1, $2 … in place of its named parameters, over the first embedding space."""
-    composed: Any = statement(*name.rsplit("/", 1))
+    composed: Any = statement_of(name)
     if "{embedding}" in composed.as_string(None):
         composed = composed.format(embedding=embedding_table(1))
     query = PostgresQuery(Transformer())

@@ -59,10 +59,13 @@ READING: dict[str, Call] = {
     "diagnose": lambda e: e.diagnose("openword", expect="a", lang="en"),
     "diagnose_suite": lambda e: e.diagnose_suite(JUDGED, source="s"),
     "retention": lambda e: e.retention(),
+    "eval_runs": lambda e: e.eval_runs(),
     "space": lambda e: e.space(),
     "identity": lambda e: e.identity(),
 }
-OF_TRACES = {"trace", "explain_trace"}
+OF_RECORDS = {"trace", "explain_trace", "eval_run", "compare_runs"}
+OF_SUITES = {"check_suite", "judging", "import_spans"}
+"""They read documents under the caller's rights, and write files alone: tests/evaluation/test_suite_engine.py."""
 OF_THE_ENGINE = {"open", "close", "authenticate", "acting_as"}
 """They open, close, or say who acts: nothing of a tenant is read or changed."""
 
@@ -75,7 +78,7 @@ select (select count(*) from veraz.api_key), (select count(*) from veraz.tenant 
 
 def test_every_public_method_is_listed() -> None:
     public = {name for name, _ in inspect.getmembers(AsyncVeraz) if not name.startswith("_")}
-    listed = [*OPERATOR, *WRITING, *READING, *OF_TRACES, *OF_THE_ENGINE]
+    listed = [*OPERATOR, *WRITING, *READING, *OF_RECORDS, *OF_SUITES, *OF_THE_ENGINE]
     assert sorted(public) == sorted(listed)
 
 

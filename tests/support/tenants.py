@@ -66,8 +66,13 @@ async def fill(engine: AsyncVeraz) -> Tenants:
 
 
 REMAINING = (
-    "insert into veraz.eval_run (tenant_id, run_id, dataset, config, metrics, per_query)"
-    " values (%(tenant)s, gen_random_uuid(), 'd', '{}', '{}', '{}')",
+    "insert into veraz.eval_run (tenant_id, run_id, dataset, config, metrics, roles)"
+    " select %(tenant)s, gen_random_uuid(), 'd', '{}', '{}', r::text[]"
+    " from unnest(array['{public}', '{public,hr}']) r",
+    "insert into veraz.eval_query (tenant_id, run_id, roles, query_id, ord, question, measures, documents, scores, grades)"
+    " select tenant_id, run_id, roles, 'q', 0, case when 'hr' = any (roles) then 'zqquestionqz' else 'open' end, '{}', d.ids,"
+    " '{1}', '{1}' from veraz.eval_run cross join lateral"
+    " (select array[case when 'hr' = any (roles) then 'zqpayqz' else 'zqopenqz' end] as ids) d where tenant_id = %(tenant)s",
     "insert into veraz.judgement (tenant_id, suite, query_id, source_id, external_id, grade, judge)"
     " select tenant_id, 's', 'q', source_id, 'open', 1, 'j' from veraz.source where tenant_id = %(tenant)s",
     "insert into veraz.api_key (tenant_id, prefix, key_hash, roles)"

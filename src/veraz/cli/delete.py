@@ -71,7 +71,8 @@ def _tell(erased: Erasure, *, rewritten: bool) -> None:
     gone = (counted(erased.revisions, "revision"), counted(erased.chunks, "chunk"))
     out = console()
     out.print(text(f"erased {erased.external_id} of {erased.source}: {', '.join(gone)}"))
-    out.print(text(f"text removed from {counted(erased.traces, 'trace')}"))
+    also = f" and {counted(erased.queries, 'evaluated question')}" if erased.queries else ""
+    out.print(text(f"text removed from {counted(erased.traces, 'trace')}{also}"))
     if erased.remains:
         out.print(text(f"on the server's disk until vacuum: {erased.remains}", "bold red"))
     kept = ["write-ahead log", "replicas", "backups"]

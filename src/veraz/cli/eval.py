@@ -66,16 +66,16 @@ def command() -> None:
 )
 @click.option(
     "--baseline",
-    type=click.Path(path_type=Path),
     metavar="RUN",
-    help="Compare with an earlier run: a folder that --out wrote.",
+    help="Compare with an earlier run: the beginning of its id, or a folder that --out wrote.",
 )
 @click.option(
     "--gate",
     "gates",
     multiple=True,
-    metavar="'METRIC>=N'",
-    help="Fail with exit code 5 unless this holds. May be repeated.",
+    metavar="CONDITION",
+    help="Fail with exit code 5 unless this holds: 'ndcg@10>=0.7', 'ndcg@10>=baseline-0.01', 'ndcg@10 not worse'. May be"
+    " repeated.",
 )
 @click.pass_obj
 def run(state: State, /, folder: Path, modes: tuple[Any, ...], **settings: Any) -> None:
@@ -116,5 +116,13 @@ def _progress(bars: Bars) -> dict[str, Any]:
     }
 
 
-# Its verbs that have a file of their own are added to the group where they are read.
-from veraz.cli import eval_sweep as eval_sweep  # noqa: E402
+# Each hangs its verbs below the group above, so that must exist before they are imported.
+from veraz.cli import (  # noqa: E402, F401
+    eval_check,
+    eval_compare,
+    eval_import,
+    eval_judge,
+    eval_report,
+    eval_runs,
+    eval_sweep,
+)

@@ -75,6 +75,7 @@ def show(state: State) -> None:
 @click.option(
     "--recall-days", type=Keep(), metavar="N", help="Days after which a sample of live recall goes."
 )
+@click.option("--run-days", type=Keep(), metavar="N", help="Days after which an evaluation run goes.")
 @click.pass_obj
 def set_policy(state: State, /, **limits: Any) -> None:
     """Change the policy of the tenant; what no option names stays, and for-ever takes a limit away.
@@ -104,7 +105,8 @@ def set_policy(state: State, /, **limits: Any) -> None:
 )
 @click.pass_obj
 def run(state: State, dry_run: bool, batch: int) -> None:
-    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces and samples.
+    """Remove what the policy no longer keeps: old revisions, documents deleted long ago, old traces, evaluation
+    runs and samples of recall.
 
     Each batch is a short transaction. Searching and ingesting go on; a document that is being written is left for the next run.
     """
@@ -137,6 +139,7 @@ def _print(state: State, policy: Retention) -> None:
         ("deleted documents", policy.deleted_days, "days"),
         ("traces", policy.trace_days, "days"),
         ("samples of recall", policy.recall_days, "days"),
+        ("evaluation runs", policy.run_days, "days"),
     ]
     show_pairs(console(), [(name, "for ever" if n is None else f"{n:,} {unit}") for name, n, unit in limits])
 
@@ -146,6 +149,7 @@ def _tell(purged: Purged) -> None:
         (purged.revisions, "revision"),
         (purged.documents, "deleted document"),
         (purged.traces, "trace"),
+        *([(purged.runs, "evaluation run")] if purged.runs else []),
     )
     out = console()
     gone = ", ".join(counted(n, what) for n, what in kinds)

@@ -1,10 +1,11 @@
-"""A judged collection in BEIR layout: corpus.jsonl[.gz], queries.jsonl[.gz], qrels.tsv or qrels/test.tsv."""
+"""A judged collection: a folder in BEIR layout (corpus.jsonl[.gz], queries.jsonl[.gz], qrels.tsv or qrels/test.tsv), or a
+suite, which has a suite.toml besides and may judge spans (judgements.jsonl) in place of documents."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -12,9 +13,15 @@ import msgspec
 from veraz.errors import UsageError
 from veraz.evaluation.lines import fault, identifier, numbered_lines, objects
 from veraz.evaluation.qrels import Qrels, read_qrels
+from veraz.evaluation.suites import judgements as spans_of
+from veraz.evaluation.suites.manifest import is_suite, read_manifest
+from veraz.evaluation.suites.requests import read_requests
+from veraz.nouns.suite import PRIVATE, JudgedSpan, Judgement, Manifest, QueryRequest
 
 LAYOUT = "a folder with queries.jsonl[.gz], qrels.tsv (or --qrels FILE) and, to be loaded, corpus.jsonl[.gz]"
 NAMED = 5  # how many ids a warning spells out
+REFUSALS = ("insufficient", "nothing", "routed")
+"""Outcomes of questions that nothing is to be found for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,11 @@ class Dataset:
     ir_measures, so that other tools re-score a run to the same figures). `fingerprint` is the sha256 of
     queries, judgements and corpus: equal fingerprints mean comparable runs. `documents` is None without a
     corpus.
+
+    Of a suite, `requests` says how each query is asked, and `spans` holds its judged spans where it judges
+    these: `qrels` has then the best grade of each document, for who ranks documents, and `grades` what is
+    scored. Queries that expect a refusal and have nothing relevant are in `requests` alone: there is nothing to
+    find, so they count in the agreement on outcomes and in no mean.
     """
 
     name: str
@@ -38,6 +50,77 @@ class Dataset:
     without_relevant: tuple[str, ...] = ()
     unknown_queries: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    requests: Mapping[str, QueryRequest] = field(default_factory=dict)
+    spans: Mapping[str, tuple[JudgedSpan, ...]] = field(default_factory=dict)
+    manifest: Manifest | None = None
+
+    @property
+    def choosing(self) -> Dataset:
+        """Without the private split: what gates, comparisons and sweeps may see. The fingerprint stays."""
+        return self._only(lambda request: request.split != PRIVATE)
+
+    @property
+    def private(self) -> Dataset | None:
+        """The private split alone; None where there is none."""
+        kept = self._only(lambda request: request.split == PRIVATE)
+        return kept if kept.queries else None
+
+    def facet(self, name: str) -> Dataset:
+        """The queries of one facet."""
+        return self._only(lambda request: name in request.facets)
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """Every facet, in the order in which queries name them."""
+        return tuple(dict.fromkeys(f for q in self.queries for f in self.request(q).facets))
+
+    def request(self, query_id: str) -> QueryRequest:
+        """How the query is asked; a BEIR folder has nothing but its text."""
+        return self.requests.get(query_id) or QueryRequest(query_id, self.queries[query_id])
+
+    @property
+    def grades(self) -> Mapping[str, Mapping[str, int]]:
+        """Query id → unit → grade, a unit being a judged span or else a document."""
+        return spans_of.unit_grades(self.spans) if self.spans else self.qrels
+
+    @property
+    def asked(self) -> dict[str, QueryRequest]:
+        """What is searched: judged queries, and those that expect an outcome. In file order."""
+        every = {query_id: self.request(query_id) for query_id in self.queries}
+        return {q: request for q, request in every.items() if q in self.qrels or request.outcome}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where its searches look; everywhere for a BEIR folder."""
+        return self.manifest.sources if self.manifest else ()
+
+    def in_source(self, source: str) -> Dataset:
+        """The same judgements on another source: for who ingested the documents under another slug. Raises UsageError for
+        a suite over several."""
+        named = {span.source for found in self.spans.values() for span in found}
+        named |= set(self.sources)
+        if len(named) > 1:
+            raise UsageError(
+                f"suite {self.name} judges documents of {', '.join(sorted(named))}",
+                fix="evaluate it on these as they are ingested, without --source and without a corpus of its own",
+            )
+        moved = {q: tuple(replace(s, source=source) for s in found) for q, found in self.spans.items()}
+        manifest = replace(self.manifest, sources=(source,)) if self.manifest else None
+        return replace(self, spans=moved, manifest=manifest)
+
+    def _only(self, wanted: Callable[[QueryRequest], bool]) -> Dataset:
+        kept = {q for q in self.queries if wanted(self.request(q))}
+        if len(kept) == len(self.queries):
+            return self
+        return replace(
+            self,
+            queries={q: text for q, text in self.queries.items() if q in kept},
+            qrels={q: grades for q, grades in self.qrels.items() if q in kept},
+            requests={q: request for q, request in self.requests.items() if q in kept},
+            spans={q: found for q, found in self.spans.items() if q in kept},
+            unjudged=tuple(q for q in self.unjudged if q in kept),
+            without_relevant=tuple(q for q in self.without_relevant if q in kept),
+        )
 
     @property
     def tenant(self) -> str:
@@ -61,30 +144,112 @@ def load_dataset(folder: Path, *, qrels: Path | None = None) -> Dataset:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder", fix=f"give {LAYOUT}")
-    queries = read_queries(_one_of(folder, "queries.jsonl", "queries.jsonl.gz"))
-    qrels_path = _given_qrels(qrels) if qrels else find_qrels(folder)
-    judgements = read_qrels(qrels_path)
-    unknown = tuple(query_id for query_id in judgements if query_id not in queries)
-    known = {query_id: judgements[query_id] for query_id in queries if query_id in judgements}
-    if not known:
+    path = _one_of(folder, "queries.jsonl", "queries.jsonl.gz")
+    manifest = read_manifest(folder) if is_suite(folder) else None
+    requests = read_requests(path, manifest) if manifest else {}
+    queries = {q: r.text for q, r in requests.items()} if manifest else read_queries(path)
+    judged = _judged(folder, manifest, qrels)
+    unknown = tuple(query_id for query_id in judged.qrels if query_id not in queries)
+    known = {
+        q: judged.qrels[q] for q in queries if q in judged.qrels and not _refusal(q, requests, judged.qrels)
+    }
+    spans = {query_id: judged.spans[query_id] for query_id in known if query_id in judged.spans}
+    if not known and not any(request.outcome for request in requests.values()):
         raise UsageError(
-            f"{qrels_path}: none of its {len(judgements)} queries is in {folder}",
+            f"{judged.path}: none of its {len(judged.qrels)} queries is in {folder}",
             fix="check that judgements and queries use the same ids",
         )
     corpus_path = next((p for n in ("corpus.jsonl", "corpus.jsonl.gz") if (p := folder / n).is_file()), None)
     corpus = scan_corpus(corpus_path) if corpus_path else None
     return Dataset(
-        name=folder.resolve().name,
+        name=manifest.name if manifest else folder.resolve().name,
         queries=queries,
         qrels=known,
         corpus_path=corpus_path,
-        fingerprint=_fingerprint(queries, known, corpus.digest if corpus else ""),
+        fingerprint=_fingerprint(queries, known, corpus.digest if corpus else "", requests, spans),
         documents=len(corpus.ids) if corpus else None,
-        unjudged=tuple(query_id for query_id in queries if query_id not in known),
+        unjudged=tuple(q for q in queries if q not in known and not _refusal(q, requests, judged.qrels)),
         without_relevant=tuple(q for q, grades in known.items() if max(grades.values()) < 1),
         unknown_queries=unknown,
-        warnings=_warnings(qrels_path, judgements, unknown, known, corpus),
+        warnings=_warnings(judged.path, judged.qrels, unknown, known, corpus),
+        requests=requests,
+        spans=spans,
+        manifest=manifest,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFolder:
+    """A suite as it is judged: it may have no judgements yet. `judgements` are the lines of its log."""
+
+    folder: Path
+    manifest: Manifest
+    requests: Mapping[str, QueryRequest]
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def log(self) -> Path:
+        return self.folder / spans_of.FILE_NAME
+
+
+def load_suite(folder: Path) -> SuiteFolder:
+    """Raises UsageError, naming file and line, for what is missing or wrong, and for a suite that judges documents."""
+    if not is_suite(folder):
+        raise UsageError(
+            f"{folder}: no suite.toml",
+            fix="write one (see docs/how-to/suites.md), or make a suite: veraz eval import",
+        )
+    manifest = read_manifest(folder)
+    requests = read_requests(_one_of(folder, "queries.jsonl", "queries.jsonl.gz"), manifest)
+    log = folder / spans_of.FILE_NAME
+    if not log.is_file() and (documents := _qrels_path(folder)):
+        raise UsageError(
+            f"{folder}: judges documents, in {documents.name}",
+            fix="passages are judged in a suite of their own: leave that file out of it",
+        )
+    judgements = spans_of.read_judgements(log, manifest.sources) if log.is_file() else ()
+    return SuiteFolder(folder, manifest, requests, judgements)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    path: Path
+    qrels: Qrels
+    spans: Mapping[str, tuple[JudgedSpan, ...]] = field(default_factory=dict)
+
+
+def _judged(folder: Path, manifest: Manifest | None, given: Path | None) -> _Judged:
+    """The judgements, of documents or of spans. A suite has either, and none where it only expects outcomes."""
+    if given:
+        return _Judged(given, read_qrels(_given_qrels(given)))
+    log = folder / spans_of.FILE_NAME
+    if manifest is None:
+        path = find_qrels(folder)
+        return _Judged(path, read_qrels(path))
+    documents = _qrels_path(folder)
+    if log.is_file() and documents:
+        raise UsageError(
+            f"{folder}: judges spans in {log.name} and documents in {documents.name}",
+            fix="keep one of them, or name the judgements with --qrels FILE",
+        )
+    if documents:
+        return _Judged(documents, read_qrels(documents))
+    if not log.is_file():
+        return _Judged(log, {})
+    spans = spans_of.settled(spans_of.read_judgements(log, manifest.sources))
+    return _Judged(log, spans_of.document_grades(spans), spans)
+
+
+def _refusal(query_id: str, requests: Mapping[str, QueryRequest], qrels: Qrels) -> bool:
+    """Whether the query expects a refusal and nothing is relevant to it."""
+    request = requests.get(query_id)
+    if request is None or request.outcome not in REFUSALS:
+        return False
+    return max(qrels.get(query_id, {}).values(), default=0) < 1
+
+
+def _qrels_path(folder: Path) -> Path | None:
+    return next((p for name in ("qrels.tsv", "qrels/test.tsv") if (p := folder / name).is_file()), None)
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -109,9 +274,8 @@ def find_qrels(folder: Path) -> Path:
     """qrels.tsv, else qrels/test.tsv. Raises UsageError listing the judgement files that are there
     instead.
     """
-    for name in ("qrels.tsv", "qrels/test.tsv"):
-        if (folder / name).is_file():
-            return folder / name
+    if path := _qrels_path(folder):
+        return path
     others = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.tsv"))
     found = f"; found {', '.join(others)}" if others else ""
     raise UsageError(
@@ -166,9 +330,21 @@ def _one_of(folder: Path, *names: str) -> Path:
     raise UsageError(f"{folder}: no {' or '.join(names)}", fix=f"give {LAYOUT}")
 
 
-def _fingerprint(queries: Mapping[str, str], qrels: Qrels, corpus_digest: str) -> str:
+def _fingerprint(
+    queries: Mapping[str, str],
+    qrels: Qrels,
+    corpus_digest: str,
+    requests: Mapping[str, QueryRequest],
+    spans: Mapping[str, tuple[JudgedSpan, ...]],
+) -> str:
     judged = {query_id: sorted(grades.items()) for query_id, grades in sorted(qrels.items())}
-    return hashlib.sha256(msgspec.json.encode([sorted(queries.items()), judged, corpus_digest])).hexdigest()
+    said: list[object] = [sorted(queries.items()), judged, corpus_digest]
+    how = [replace(requests[q], facets=(), facts=()) for q in sorted(requests)]  # these change no ranking
+    if any(request != QueryRequest(request.query_id, request.text) for request in how):
+        said.append(how)
+    if spans:
+        said.append(sorted((q, sorted((s.unit, s.sha256, s.grade) for s in of)) for q, of in spans.items()))
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
 
 
 def _warnings(

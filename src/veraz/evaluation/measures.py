@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,10 @@ from veraz.errors import ConfigError, UsageError
 DEFAULT_KS = (5, 10, 20, 100)
 CUT = {"ndcg": "nDCG", "recall": "R", "mrr": "RR", "p": "P", "success": "Success"}
 """Measures that need a cut-off, with their names in ir_measures."""
+
+UNANSWERED = 0.0
+"""What a judged query counts, in every measure, that found nothing, failed, or is missing from a run. It never leaves the
+mean."""
 
 MAX_K = 10_000
 MAX_GRADE = 1_000_000  # trec_eval keeps a counter for every grade up to the best
@@ -69,22 +73,25 @@ def score(
 ) -> Scores:
     """Scores rankings of document ids, best first, of the queries that `qrels` judges.
 
-    A judged query without a ranking scores 0 in every measure and stays in the means; a ranked query without
+    A judged query without a ranking scores UNANSWERED in every measure and stays in the means; a ranked query without
     judgements is left out. Grades below 1 gain nothing. Raises ConfigError without ir_measures, ValueError
     for a document that is ranked twice or when there is nothing judged, UsageError for an absurd grade.
     """
     if not qrels:
         raise ValueError("no judged query")
     names = {_translate(measure): measure.name for measure in measures}
-    per_query = {query_id: dict.fromkeys(names.values(), 0.0) for query_id in qrels}
+    per_query = {query_id: dict.fromkeys(names.values(), UNANSWERED) for query_id in qrels}
     grades = {query_id: _gains(query_id, judged) for query_id, judged in qrels.items()}
     run = {q: _surrogate(q, ranking) for q, ranking in rankings.items() if ranking and q in qrels}
     for metric in _ir_measures().iter_calc(names, grades, run):
         per_query[metric.query_id][names[metric.measure]] = float(metric.value)
-    means = {
-        name: math.fsum(row[name] for row in per_query.values()) / len(per_query) for name in names.values()
-    }
-    return Scores(per_query, means)
+    return Scores(per_query, means_of(per_query.values()))
+
+
+def means_of(rows: Collection[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each measure over the queries whose values these are; nothing of none, and never NaN."""
+    names = next(iter(rows), {})
+    return {name: math.fsum(row[name] for row in rows) / len(rows) for name in names}
 
 
 def check_available() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from veraz.errors import UsageError
-from veraz.evaluation.lines import fault, text_lines
+from veraz.evaluation.lines import fault, text_lines, write_lines
 
 Qrels = dict[str, dict[str, int]]
 """Query id → document id → grade. Grade 1 and above is relevant; 0 and below was judged and is not."""
@@ -38,6 +39,12 @@ def read_qrels(path: Path) -> Qrels:
     if not qrels:
         raise UsageError(f"{path}: no judgements", fix=LINE_FIX)
     return qrels
+
+
+def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
+    """TREC's `qid 0 docid grade`, for other tools to score a run file by. Raises UsageError where it cannot be written."""
+    rows = ((q, docid, grade) for q, grades in qrels.items() for docid, grade in grades.items())
+    write_lines(path, (f"{query_id} 0 {docid} {grade}" for query_id, docid, grade in rows))
 
 
 def _fields(line: str) -> list[str]:

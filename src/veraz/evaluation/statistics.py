@@ -6,7 +6,8 @@ mean difference: Efron's percentile method; for retrieval: Sakai 2006.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,27 @@ def compare(
         high=high,
         p=randomisation_p(difference, samples=samples, seed=seed),
         confidence=confidence,
+        wins=int((difference > ROUNDING).sum()),
+        losses=int((difference < -ROUNDING).sum()),
     )
+
+
+def corrected(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    """The same comparisons with `p_holm`: corrected for having made all of them."""
+    made = tuple(comparisons)
+    adjusted = holm([c.p for c in made])
+    return tuple(replace(c, p_holm=p) for c, p in zip(made, adjusted, strict=True))
+
+
+def holm(ps: Sequence[float]) -> tuple[float, ...]:
+    """Each p adjusted for all of them (Holm 1979): rejecting where the result is at most α keeps the chance of any
+    false rejection at most α, whatever depends on what. In the given order, capped at 1.
+    """
+    adjusted, highest = [0.0] * len(ps), 0.0
+    for place, index in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        highest = max(highest, min(1.0, (len(ps) - place) * ps[index]))
+        adjusted[index] = highest
+    return tuple(adjusted)
 
 
 def randomisation_p(

@@ -37,8 +37,9 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What an erasure removed. `remains` says why dead rows still hold the text on the server's disk; None where they do not.
-    `erased_before`: when an earlier erasure had removed the text; None where this one did."""
+    """What an erasure removed; `traces` and `queries` (of evaluation runs) lost every text. `remains` says why dead rows still
+    hold the text on the server's disk; None where they do not. `erased_before`: when an earlier erasure had removed the text;
+    None where this one did."""
 
     external_id: str
     source: str
@@ -47,6 +48,7 @@ class Erasure:
     traces: int
     remains: str | None
     erased_before: datetime | None = None
+    queries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Retention:
     deleted_days: int | None = None
     trace_days: int | None = None
     recall_days: int | None = None
+    run_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,12 @@ class Expired:
     revisions: int
     documents: int
     traces: int
+    runs: int
     recall_samples: int
 
     @property
     def total(self) -> int:
-        return self.revisions + self.documents + self.traces + self.recall_samples
+        return self.revisions + self.documents + self.traces + self.runs + self.recall_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +93,4 @@ class Purged:
     seconds: float
     dry_run: bool
     recall_samples: int = 0
+    runs: int = 0

@@ -171,7 +171,8 @@ async def erase(connection: Connection, source: str, external_id: str) -> tuple[
     assert row is not None
     named = {"source": source, "external_id": external_id}
     traces = (await connection.execute(statement("ops", "erase_traces"), named)).rowcount
-    return Erasure(external_id, source, row[0], row[1], traces, None, found.erased_at), str(row[2])
+    queries = (await connection.execute(statement("ops", "erase_runs"), named)).rowcount
+    return Erasure(external_id, source, row[0], row[1], traces, None, found.erased_at, queries), str(row[2])
 
 
 async def erase_drafts(connection: Connection, document_id: UUID) -> int:

@@ -72,8 +72,18 @@ class Run:
             await self._purge_history()
             await self._purge_documents()
             await self._purge_rows("purge_traces", "traces")
+            await self._purge_rows("purge_runs", "runs")
             await self._purge_rows("purge_samples", "recall_samples")
-        names = ("revisions", "chunks", "documents", "tombstones", "traces", "recall_samples", "skipped")
+        names = (
+            "revisions",
+            "chunks",
+            "documents",
+            "tombstones",
+            "traces",
+            "runs",
+            "recall_samples",
+            "skipped",
+        )
         counted = {name: self._counts[name] for name in names}
         return Purged(**counted, seconds=round(time.perf_counter() - started, 3), dry_run=dry_run)
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.nouns.corpus import SpaceSpec
-from veraz.nouns.evaluation import EvalReport
 from veraz.nouns.repeated import Repeated, RepeatedText
 from veraz.nouns.status import Counts, DeadRows, LexicalState
 
@@ -85,15 +82,3 @@ async def repeated_texts(connection: Connection, source: str, least: int, top: i
         all_passages=rows[0].all_passages if rows else 0,
         texts=tuple(RepeatedText(r.documents, r.passages, r.example, r.body) for r in rows),
     )
-
-
-async def insert_run(connection: Connection, report: EvalReport) -> None:
-    per_query = {result.query_id: result.measures for result in report.results}
-    parameters = {
-        "run_id": report.run_id,
-        "dataset": report.dataset,
-        "config": msgspec.json.encode(report.config).decode(),
-        "metrics": msgspec.json.encode(report.metrics).decode(),
-        "per_query": msgspec.json.encode(per_query).decode(),
-    }
-    await connection.execute(statement("ops", "insert_run"), parameters)

@@ -3,21 +3,16 @@ text under the reader's own rights, or says that it is gone."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from string import hexdigits
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
+from veraz.db.identifiers import ids_from
+from veraz.db.json import storable
 from veraz.db.session import Connection
 from veraz.db.statements import statement
 from veraz.errors import UsageError
 from veraz.nouns.trace import LiveQuote, Place, Trace
-
-_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""An escaped NUL, which jsonb refuses; not an escaped backslash before the letters u0000."""
 
 
 async def insert(
@@ -28,14 +23,14 @@ async def insert(
         "kind": kind,
         "question": question,
         "outcome": outcome,
-        "record": _NUL.sub(r"\1 ", msgspec.json.encode(record).decode()),
+        "record": storable(record),
     }
     await connection.execute(statement("traces", "insert"), parameters)
 
 
 async def find(connection: Connection, prefix: str) -> Trace:
     """The trace whose id is, or begins with, `prefix`. Raises UsageError where none or several do."""
-    between = _ids_from(prefix)
+    between = ids_from(prefix)
     rows = (
         await (await connection.execute(statement("traces", "find"), between)).fetchall() if between else []
     )
@@ -47,14 +42,6 @@ async def find(connection: Connection, prefix: str) -> Trace:
     if len(rows) > 1:
         raise UsageError(f"several traces begin with {prefix!r}", fix="give more characters of the id")
     return Trace(*rows[0])
-
-
-def _ids_from(prefix: str) -> dict[str, UUID] | None:
-    """The lowest and the highest id that begin so; None where none can."""
-    digits = prefix.strip().lower().replace("-", "")
-    if not digits or len(digits) > 32 or not set(digits) <= set(hexdigits):
-        return None
-    return {"lowest": UUID(digits.ljust(32, "0")), "highest": UUID(digits.ljust(32, "f"))}
 
 
 async def live_quotes(connection: Connection, trace: Trace) -> dict[Place, LiveQuote]:

@@ -9,9 +9,8 @@ from psycopg import sql
 
 from tests.support.attack import attackers
 from tests.support.attack.outcome import Leaks
-from tests.support.attack.registration import statement_files
 from tests.support.attack.siege import Siege
-from veraz.db.statements import statement
+from tests.support.statement_files import statement_files, statement_of
 
 
 def silence(siege: Siege) -> Leaks:
@@ -20,7 +19,7 @@ def silence(siege: Siege) -> Leaks:
     return found + [
         f"{name} notifies: every listener of the database would hear it"
         for name in statement_files()
-        if re.search(r"\b(pg_)?notify\b", statement(*name.rsplit("/", 1)).as_string(None), re.IGNORECASE)
+        if re.search(r"\b(pg_)?notify\b", statement_of(name).as_string(None), re.IGNORECASE)
     ]
 
 

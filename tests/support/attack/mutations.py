@@ -13,7 +13,8 @@ from tests.support.attack.keys import KEYS, UNIQUE_KEYS
 from tests.support.attack.registry import KEYS_WITHOUT_TENANT, STATEMENTS, TABLES, Kind, Shows
 from tests.support.attack.siege import Siege
 from tests.support.corpus import table
-from veraz.db.statements import embedding_table, statement
+from tests.support.statement_files import statement_of
+from veraz.db.statements import embedding_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +395,7 @@ def of_statements() -> Iterator[tuple[str, str, sql.Composable]]:
     for name, entry in STATEMENTS.items():
         if entry.kind not in (Kind.CONTENT, Kind.STATISTICS):
             continue
-        text = statement(*name.rsplit("/", 1)).as_string(None)
+        text = statement_of(name).as_string(None)
         for what, pattern in PREDICATES.items():
             for number, match in enumerate(re.finditer(pattern, text)):
                 yield name, f"{what} {number}", _composed(f"{text[: match.start()]}true{text[match.end() :]}")

@@ -106,6 +106,10 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
         "stated": ["{}"] * len(documents),
         **_of_contexts(siege),
+        "stored_run": siege.truth(
+            "select run_id from veraz.eval_run where tenant_id = %s order by cardinality(roles) desc limit 1",
+            [siege.world.alpha],
+        )[0][0],
         "lowest": UUID(int=0),
         "highest": UUID(int=2**128 - 1),
         "knows_all": True,
@@ -139,7 +143,7 @@ def _of_contexts(siege: Siege) -> Mapping[str, Any]:
 
 def _of_an_administrator(siege: Siege) -> Mapping[str, Any]:
     """Of keys, tenants and retention: each limit is the sharpest."""
-    limits = ("history_days", "history_revisions", "deleted_days", "trace_days", "recall_days")
+    limits = ("history_days", "history_revisions", "deleted_days", "trace_days", "run_days", "recall_days")
     return {
         "tenant_id": siege.world.alpha,
         "name": "taken",
@@ -213,6 +217,11 @@ def _of_records() -> Mapping[str, Any]:
     return {
         "trace_id": uuid4(),
         "run_id": uuid4(),
+        "started_at": datetime.now(UTC),
+        "queries": 1,
+        "report": "{}",
+        "rows": '[{"query_id": "taken", "ord": 0, "question": "", "outcome": "", "measures": {}, "documents": [],'
+        ' "scores": [], "grades": [], "missed": {}, "facets": [], "timings_ms": {}, "empty_arms": []}]',
         "kind": "search",
         "outcome": "found",
         "record": "{}",

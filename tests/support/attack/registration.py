@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import Path
 from typing import LiteralString
 
 from psycopg import sql
@@ -17,6 +15,7 @@ from tests.support.attack.registry import (
     VIEWS,
 )
 from tests.support.attack.siege import Siege
+from tests.support.statement_files import statement_files
 
 
 def registered(siege: Siege, files: list[str] | None = None) -> Leaks:
@@ -44,14 +43,6 @@ def _differ(kind: str, names: set[str], expected: set[str]) -> Leaks:
     return [f"{kind} {n} is not registered: {fix}" for n in sorted(names - expected)] + [
         f"{kind} {n} is registered and does not exist" for n in sorted(expected - names)
     ]
-
-
-def statement_files() -> list[str]:
-    """As `stage/name`, or `stage/part/name` where a stage has parts."""
-    root = Path(str(resources.files("veraz")))
-    return sorted(
-        f"{file.parent.parent.relative_to(root).as_posix()}/{file.stem}" for file in root.rglob("sql/*.sql")
-    )
 
 
 def stocked(siege: Siege) -> Leaks:

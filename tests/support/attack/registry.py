@@ -13,7 +13,7 @@ class Shows(Enum):
     """Whose rows of a table a reader may see."""
 
     DOCUMENT = "those of documents that the reader may read"
-    TRACE = "those made with roles that the reader holds"
+    TRACE = "those made with roles that the reader holds: of traces and evaluation runs"
     WRITERS = "those of the tenant to who writes in it, and none to readers"
     TENANT = "those of the tenant: no text of documents, or read by the arms that join document"
     NOTHING = "none: the runtime login has no right to it"
@@ -28,7 +28,8 @@ TABLES: dict[str, Shows] = {
     "document": Shows.DOCUMENT,
     "embedding_1": Shows.TENANT,
     "embedding_space": Shows.EVERYTHING,
-    "eval_run": Shows.TENANT,
+    "eval_query": Shows.TRACE,
+    "eval_run": Shows.TRACE,
     "ingest_failure": Shows.WRITERS,
     "job": Shows.TENANT,
     "judgement": Shows.TENANT,
@@ -64,7 +65,7 @@ KEYS_WITHOUT_TENANT: frozenset[str] = frozenset({"api_key_key_hash_key", "api_ke
 class Kind(Enum):
     """What a statement or a function gives to whom."""
 
-    CONTENT = "rows of documents and traces that the caller may read"
+    CONTENT = "rows of documents, traces and runs that the caller may read"
     STATISTICS = "figures of the tenant, and nothing of another"
     WRITE = "changes rows of the tenant alone"
     PURE = "the same for everybody: it reads no table"
@@ -100,6 +101,11 @@ def _citations(given: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+def _stored_run(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The run of the attacked tenant that needs the most roles."""
+    return {"run_id": given["stored_run"]}
+
+
 CONTENT, STATISTICS, WRITE = Entry(Kind.CONTENT), Entry(Kind.STATISTICS), Entry(Kind.WRITE)
 ADMINISTRATION, GLOBAL, SETTING = Entry(Kind.ADMINISTRATION), Entry(Kind.GLOBAL), Entry(Kind.SETTING)
 SCRATCH = Entry(Kind.SCRATCH)
@@ -118,6 +124,18 @@ STATEMENTS: dict[str, Entry] = {
     "diagnosis/known_failures": WRITE,
     "diagnosis/near_ids": CONTENT,
     "diagnosis/question_words": CONTENT,
+    "evaluation/passages": Entry(Kind.CONTENT, changes=_citations),
+    "evaluation/runs/corpus_state": CONTENT,
+    "evaluation/runs/evaluated_tenants": ADMINISTRATION,
+    "evaluation/runs/find_run": CONTENT,
+    "evaluation/runs/index_definitions": GLOBAL,
+    "evaluation/runs/insert_queries": Entry(Kind.WRITE, changes=_stored_run),
+    "evaluation/runs/insert_run": WRITE,
+    "evaluation/runs/recent_runs": Entry(Kind.CONTENT, changes=lambda _: {"dataset": None}),
+    "evaluation/runs/run_queries": Entry(Kind.CONTENT, changes=_stored_run),
+    "evaluation/runs/server_settings": GLOBAL,
+    "evaluation/stored_chunks": Entry(Kind.CONTENT, changes=_citations),
+    "evaluation/stored_revisions": Entry(Kind.CONTENT, changes=_citations),
     "identity/add_key": ADMINISTRATION,
     "identity/add_tenant": ADMINISTRATION,
     "identity/authenticate": Entry(Kind.CREDENTIALS),
@@ -165,11 +183,11 @@ STATEMENTS: dict[str, Entry] = {
     "ops/erase_document": WRITE,
     "ops/erase_drafts": WRITE,
     "ops/erase_failure": WRITE,
+    "ops/erase_runs": WRITE,
     "ops/erase_traces": WRITE,
     "ops/expired_documents": WRITE,
     "ops/find_document": CONTENT,
     "ops/hidden_successor": WRITE,
-    "ops/insert_run": WRITE,
     "ops/invalid_indexes": GLOBAL,
     "ops/lexical_state": ADMINISTRATION,
     "ops/lift_tombstone": WRITE,
@@ -201,6 +219,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/purge_document": WRITE,
     "ops/purge_history": WRITE,
     "ops/purge_samples": WRITE,
+    "ops/purge_runs": WRITE,
     "ops/purge_traces": WRITE,
     "ops/readable_documents": CONTENT,
     "ops/repeated_texts": CONTENT,

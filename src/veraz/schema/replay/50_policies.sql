@@ -45,6 +45,14 @@ drop policy if exists readable on veraz.trace;
 create policy readable on veraz.trace as restrictive for select to veraz_app
     using (veraz.is_writing() or roles <@ veraz.current_roles());
 
+-- A run's rankings name what its roles could read, and its questions are questions.
+drop policy if exists readable on veraz.eval_run;
+create policy readable on veraz.eval_run as restrictive for select to veraz_app
+    using (veraz.is_writing() or roles <@ veraz.current_roles());
+drop policy if exists readable on veraz.eval_query;
+create policy readable on veraz.eval_query as restrictive for select to veraz_app
+    using (veraz.is_writing() or roles <@ veraz.current_roles());
+
 -- What authenticate() runs as: it reads keys and tenants of everybody, and notes when a key was used. Nothing else.
 drop policy if exists authentication on veraz.api_key;
 create policy authentication on veraz.api_key for select to veraz_auth using (true);

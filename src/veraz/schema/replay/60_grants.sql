@@ -22,7 +22,7 @@ grant usage on all sequences in schema veraz to veraz_ops;
 revoke insert, update, delete on veraz.migration, veraz.embedding_space from veraz_ops;
 
 grant select on veraz.tenant, veraz.embedding_space, veraz.migration to veraz_app;
-grant select, insert on veraz.source, veraz.document, veraz.revision, veraz.section, veraz.chunk, veraz.trace, veraz.eval_run to veraz_app;
+grant select, insert on veraz.source, veraz.document, veraz.revision, veraz.section, veraz.chunk, veraz.trace, veraz.eval_run, veraz.eval_query to veraz_app;
 grant update (name, license, jurisdiction, authority, base_url, chunker) on veraz.source to veraz_app;
 grant update (document_type, acl, acl_rule, owner, readable_from, readable_until, deleted_at, current_revision_id,
               superseded_by, superseded_at, superseded_from, supersession_pinned) on veraz.document to veraz_app;

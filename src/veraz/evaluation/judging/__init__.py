@@ -1,0 +1,1 @@
+"""How do people judge passages without knowing who found them, and do they agree?"""
