@@ -1415,9 +1415,10 @@ class AsyncVeraz:
         dataset: Dataset,
         progress: Callable[[int, int], None] | None = None,
     ) -> Binding:
-        groups: dict[Identity, dict[str, Any]] = {}
+        groups: dict[tuple[Identity, date | None], dict[str, Any]] = {}
         for query_id, spans in dataset.spans.items():
-            groups.setdefault(asking[query_id].identity, {})[query_id] = spans
+            who = asking[query_id].identity, dataset.request(query_id).as_of
+            groups.setdefault(who, {})[query_id] = spans
         return await binding_of(self._database, groups, progress)
 
     async def check_suite(

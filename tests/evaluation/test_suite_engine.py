@@ -213,6 +213,11 @@ async def test_language_filters_and_day_of_each_query_are_obeyed(engine: AsyncVe
         "spanish": [("es", 1)],
         "recent": [],
     }
+    assert report.bound is not None
+    assert (report.bound.bound, [(u.query_id, u.why) for u in report.bound.unbound]) == (
+        4,
+        [("before", "document")],
+    )
 
 
 async def test_queries_are_asked_in_their_tenant_and_with_their_roles(

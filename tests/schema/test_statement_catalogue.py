@@ -18,7 +18,7 @@ from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, Known
 from veraz.diagnosis.store import NearId
 from veraz.engine import AsyncVeraz
 from veraz.evaluation.runs.store import CorpusState, IndexDefinition, QueryRow, RecentRow, RunRow
-from veraz.evaluation.suites.store import PassageRow, StoredChunk, StoredRevision
+from veraz.evaluation.suites.store import HeldRevision, PassageRow, StoredChunk, StoredRevision
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
 from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
@@ -96,6 +96,7 @@ READ_STAGES = ("answer", "search", "traces")
 READING = {
     "diagnosis/near_ids",
     "diagnosis/question_words",
+    "evaluation/held_revisions",
     "evaluation/passages",
     "evaluation/runs/corpus_state",
     "evaluation/runs/find_run",
@@ -127,6 +128,7 @@ ROWS: dict[str, type[Any]] = {
     "diagnosis/known_failures": KnownFailure,
     "diagnosis/near_ids": NearId,
     "diagnosis/question_words": QuestionWord,
+    "evaluation/held_revisions": HeldRevision,
     "evaluation/passages": PassageRow,
     "evaluation/runs/corpus_state": CorpusState,
     "evaluation/runs/find_run": RunRow,

@@ -60,8 +60,8 @@ class Retention:
     history_revisions: int | None = None
     deleted_days: int | None = None
     trace_days: int | None = None
-    recall_days: int | None = None
     run_days: int | None = None
+    recall_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +92,5 @@ class Purged:
     skipped: int
     seconds: float
     dry_run: bool
-    recall_samples: int = 0
     runs: int = 0
+    recall_samples: int = 0

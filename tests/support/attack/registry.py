@@ -124,6 +124,7 @@ STATEMENTS: dict[str, Entry] = {
     "diagnosis/known_failures": WRITE,
     "diagnosis/near_ids": CONTENT,
     "diagnosis/question_words": CONTENT,
+    "evaluation/held_revisions": Entry(Kind.CONTENT, changes=_citations),
     "evaluation/passages": Entry(Kind.CONTENT, changes=_citations),
     "evaluation/runs/corpus_state": CONTENT,
     "evaluation/runs/evaluated_tenants": ADMINISTRATION,

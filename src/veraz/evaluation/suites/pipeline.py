@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 
 from veraz.db.session import Database
 from veraz.evaluation.suites import store
@@ -31,19 +32,20 @@ async def current_revisions(
 
 async def binding_of(
     database: Database,
-    asked_by: Mapping[Identity, Mapping[str, Sequence[JudgedSpan]]],
+    asked_by: Mapping[tuple[Identity, date | None], Mapping[str, Sequence[JudgedSpan]]],
     progress: Progress | None = None,
 ) -> Binding:
-    """How judged spans stand to what is ingested, each for who asks its query. A few documents are read at a time."""
+    """How judged spans stand to what is ingested, each for who asks its query and for the day that it is asked about (None: for
+    today). A few documents are read at a time."""
     parts = []
     total = sum(len(_documents(spans)) for spans in asked_by.values())
     done = 0
-    for identity, spans in asked_by.items():
+    for (identity, as_of), spans in asked_by.items():
         keys = _documents(spans)
         for begin in range(0, len(keys), store.BATCH):
             batch = keys[begin : begin + store.BATCH]
             async with database.transaction(identity) as connection:
-                documents = await store.stored_documents(connection, batch)
+                documents = await store.stored_documents(connection, batch, as_of)
             of_batch = set(batch)
             parts.append(
                 bind(

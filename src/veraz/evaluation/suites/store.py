@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
@@ -29,6 +30,15 @@ class StoredRevision:
     wanted: int
     number: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRevision:
+    """The columns of held_revisions.sql."""
+
+    slug: str
+    external_id: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +80,12 @@ async def current_numbers(connection: Connection, keys: Collection[DocumentKey])
 
 
 async def stored_documents(
-    connection: Connection, keys: Collection[DocumentKey]
+    connection: Connection, keys: Collection[DocumentKey], as_of: date | None = None
 ) -> dict[DocumentKey, StoredDocument]:
-    """Current revisions and the chunks of them that a search can return."""
-    revisions = await _revisions(connection, [(*key, 0) for key in keys])
-    parameters = {"sources": [k[0] for k in keys], "external_ids": [k[1] for k in keys]}
+    """Current revisions, or those that held on a day, and the chunks of them that a search can return."""
+    wanted = [(*key, 0) for key in keys] if as_of is None else await _held(connection, keys, as_of)
+    revisions = await _revisions(connection, wanted)
+    parameters = _columns(wanted)
     chunks: defaultdict[DocumentKey, list[tuple[Span, ...]]] = defaultdict(list)
     for row in await rows_of(connection, StoredChunk, statement("evaluation", "stored_chunks"), parameters):
         edges = zip(row.spans[::2], row.spans[1::2], strict=True)
@@ -103,10 +114,22 @@ async def passages(
     )  # fmt: skip
 
 
+async def _held(
+    connection: Connection, keys: Collection[DocumentKey], as_of: date
+) -> list[tuple[str, str, int]]:
+    parameters = {"as_of": as_of, "sources": [k[0] for k in keys], "external_ids": [k[1] for k in keys]}
+    rows = await rows_of(connection, HeldRevision, statement("evaluation", "held_revisions"), parameters)
+    return [(r.slug, r.external_id, r.number) for r in rows]
+
+
 async def _revisions(connection: Connection, keys: Collection[RevisionKey]) -> list[StoredRevision]:
-    parameters = {
+    found = statement("evaluation", "stored_revisions")
+    return await rows_of(connection, StoredRevision, found, _columns(keys))
+
+
+def _columns(keys: Collection[RevisionKey]) -> dict[str, list[Any]]:
+    return {
         "sources": [key[0] for key in keys],
         "external_ids": [key[1] for key in keys],
         "revisions": [key[2] for key in keys],
     }
-    return await rows_of(connection, StoredRevision, statement("evaluation", "stored_revisions"), parameters)

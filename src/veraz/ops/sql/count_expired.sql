@@ -3,7 +3,7 @@ select (select count(*) from veraz.expired_revisions(%(history_days)s, %(history
        (select count(*) from veraz.expired_documents(%(deleted_days)s)) as documents,
        (select count(*) from veraz.trace
          where tenant_id = veraz.current_tenant() and created_at < now() - make_interval(days => %(trace_days)s)) as traces,
-       (select count(*) from veraz.recall_sample
-         where tenant_id = veraz.current_tenant() and measured_at < now() - make_interval(days => %(recall_days)s)) as recall_samples,
        (select count(*) from veraz.eval_run
-         where tenant_id = veraz.current_tenant() and created_at < now() - make_interval(days => %(run_days)s)) as runs
+         where tenant_id = veraz.current_tenant() and created_at < now() - make_interval(days => %(run_days)s)) as runs,
+       (select count(*) from veraz.recall_sample
+         where tenant_id = veraz.current_tenant() and measured_at < now() - make_interval(days => %(recall_days)s)) as recall_samples
