@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.evaluation.test_suite_engine import judged, lines, run, suite
@@ -19,7 +20,7 @@ from veraz.nouns.evaluation import EvalReport
 BURN = "A burn is cooled for twenty minutes. Never use ice on a burn."
 FEVER = "Fever above 39 degrees is treated with the blue syrup."
 MARK = "zyxquork"
-QUERIES = [
+QUERIES: list[dict[str, Any]] = [
     {"id": "ice", "text": f"ice on a burn of {MARK}", "facets": ["negation", "table"], "outcome": "answered"},
     {"id": "syrup", "text": "blue syrup", "facets": ["table"]},
     {"id": "giraffe", "text": f"giraffe {MARK}", "outcome": "nothing", "facets": ["refusal"]},
@@ -141,7 +142,10 @@ async def test_a_run_is_kept_with_the_roles_that_any_query_was_asked_with(
     engine: AsyncVeraz, tmp_path: Path
 ) -> None:
     await put(engine, record("burn", BURN, acl=["hr"]), record("fever", FEVER))
-    queries = [{"id": "ice", "text": "ice", "roles": ["hr"]}, {"id": "syrup", "text": "blue syrup"}]
+    queries: list[dict[str, Any]] = [
+        {"id": "ice", "text": "ice", "roles": ["hr"]},
+        {"id": "syrup", "text": "blue syrup"},
+    ]
     folder = suite(tmp_path / "suite", queries, [judged("ice", "burn", BURN, BURN)])
     mine = await engine.identity()
     assert "hr" not in mine.roles
