@@ -1004,7 +1004,7 @@ class AsyncVeraz:
                 readable=await self._readable(asking, dataset.relevant(), source),
                 baseline=earlier,
                 texts=partial(self._texts, asking),
-                bound=await self._binding(asking, dataset) if dataset.spans else None,
+                bound=await self._binding(asking, dataset.choosing) if dataset.spans else None,
             )
             suffix = f"-{mode}" if len(modes) > 1 else ""
             trec = trec_run.with_name(trec_run.stem + suffix + trec_run.suffix) if trec_run else None
