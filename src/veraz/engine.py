@@ -1077,7 +1077,7 @@ class AsyncVeraz:
                 baseline=earlier[mode].values if earlier else None,
                 baseline_figures=run_figures(earlier[mode].header) if earlier else None,
                 texts=partial(self._texts, asking),
-                bound=await self._binding(asking, dataset) if dataset.spans else None,
+                bound=await self._binding(asking, dataset.choosing) if dataset.spans else None,
             )
             if keeper is None:
                 report = replace(report, warnings=(*report.warnings, NOT_KEPT))

@@ -11,12 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from tests.cli.conftest import FakeEngine, Run, document
 
 from veraz.cli import eval_judge
+from veraz.cli.render.judging import Screen
 from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.suites.judgements import JudgementLog, read_judgements, text_hash
 from veraz.nouns.suite import Binding, Imported, Passage, PooledQuestion, QueryRequest, Unbound
@@ -184,6 +187,33 @@ def test_without_a_terminal_it_says_so(
     result = run("eval", "judge", str(suite))
     assert result.exit_code == 2
     assert "judging needs a terminal" in result.stderr
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 20), (100, 30)])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_screen_is_never_higher_than_the_terminal(
+    width: int, height: int, number: int, tmp_path: Path
+) -> None:
+    shown = StringIO()
+    out = Console(file=shown, force_terminal=True, width=width, height=height, color_system=None)
+    session = JudgingSession(pool()[number:], (), JudgementLog(tmp_path / "j"), "ana")
+    screen, task = Screen(out, session.grades), session.current()
+    assert task is not None
+    seen = ""
+    for _ in range(400):
+        shown.seek(0)
+        shown.truncate()
+        screen.say("a note")
+        screen.show(task, session.progress)
+        lines = shown.getvalue().rsplit("\x1b[H", 1)[-1].split("\n")
+        assert len(lines) <= height, "the first line would leave the screen"
+        assert lines[0].startswith("question 1 of"), lines[0]
+        seen += shown.getvalue()
+        screen.turn(1)
+    expected = ["line 0", "line 199"] if number else ["Burn text 1."]
+    assert all(f"{line}\n" in seen for line in expected)
+    screen.turn(-1000)
+    screen.turn(1000)
 
 
 # In a terminal, killed

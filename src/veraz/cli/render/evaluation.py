@@ -65,6 +65,10 @@ def _measures(reports: Sequence[EvalReport]) -> Table:
     return table
 
 
+def _queries(number: int) -> str:
+    return counted(number, "query").replace("querys", "queries")
+
+
 def _mode(report: EvalReport) -> str:
     return str(report.config.get("mode", report.run_id[:8]))
 
@@ -164,7 +168,7 @@ def _remarks(reports: Sequence[EvalReport]) -> Iterator[str]:
             chosen = _few(report.private.metrics)
             means = joined([f"{m} {v}" for m, v in zip(chosen, _means(report.private, chosen), strict=False)])
             yield (
-                f"{_mode(report)}, private split, {report.private.queries:,} queries that nothing may be chosen by: {means.plain}"
+                f"{_mode(report)}, the private split of {_queries(report.private.queries)}, not to be chosen by: {means.plain}"
             )
     for warning in dict.fromkeys(w for report in reports for w in report.warnings):
         yield f"warning: {warning}"

@@ -55,7 +55,9 @@ class Screen:
         if task is not self._shown:
             self._shown, self._page = task, 0
         head, body, foot = self._head(task, progress), self._body(task), self._foot()
-        room = max(self._out.height - sum(map(self._lines, (*head, *foot))) - 2, 3)
+        room = max(
+            self._out.height - sum(map(self._lines, (*head, *foot))) - 3, 3
+        )  # a blank, the page, the cursor
         self._pages = max(-(-len(body) // room), 1)
         self._page = min(self._page, self._pages - 1)
         page = body[self._page * room : (self._page + 1) * room]
