@@ -1525,10 +1525,11 @@ class AsyncVeraz:
         return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:top])
 
     async def eval_run(self, name: str) -> StoredRun:
-        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
-        that the caller may read, or where several ids begin so."""
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who presented
+        a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several ids begin
+        so."""
         check_type("name", name, str)
-        if is_place(name):
+        if (await self.identity()).operator and is_place(name):
             return await asyncio.to_thread(read_run, Path(name))
         found = []
         for identity in await self._run_readers():
@@ -1623,7 +1624,7 @@ class AsyncVeraz:
         """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
         a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
         or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most`
-        misses are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
+        are followed, evenly over all misses; the rest is counted. Raises UsageError where neither is given."""
         check_choice("mode", mode, MODES)
         check_count("k", k)
         check_count("most", most)

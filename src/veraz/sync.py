@@ -483,8 +483,9 @@ class Veraz:
         return self._portal.run(self._engine.eval_runs(dataset=dataset, top=top))
 
     def eval_run(self, name: str) -> StoredRun:
-        """A run by its folder or per-query file, or by its id or a unique beginning of it. Raises UsageError where there is none
-        that the caller may read, or where several ids begin so."""
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who presented
+        a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several ids begin
+        so."""
         return self._portal.run(self._engine.eval_run(name))
 
     def compare_runs(
@@ -548,7 +549,7 @@ class Veraz:
         """Why the relevant documents of a judged folder are not among the first k: each with its stage, clustered. A folder with
         a corpus is loaded into a tenant of its own, as `evaluate` does. `run` takes what was found from a stored run (its folder
         or per-query file) in place of searching; without a folder only misses that the file lists can be told. At most `most`
-        misses are followed, evenly over all; the rest is counted. Raises UsageError where neither is given."""
+        are followed, evenly over all misses; the rest is counted. Raises UsageError where neither is given."""
         return self._portal.run(
             self._engine.diagnose_suite(
                 folder,

@@ -184,7 +184,8 @@ async def test_each_mode_has_its_own_baseline(engine: AsyncVeraz, tmp_path: Path
 async def test_an_operator_finds_runs_of_collections_that_evaluations_loaded(
     engine: AsyncVeraz, tmp_path: Path
 ) -> None:
-    (report,) = await engine.evaluate(folder(tmp_path, corpus=True), ks=(5,), modes=("lexical",))
+    judged, out = folder(tmp_path, corpus=True), tmp_path / "out"
+    (report,) = await engine.evaluate(judged, ks=(5,), modes=("lexical",), out=out)
     (listed,) = await engine.eval_runs()
     assert listed.run_id == report.run_id
     assert listed.tenant.startswith("eval-judged-")
@@ -192,8 +193,10 @@ async def test_an_operator_finds_runs_of_collections_that_evaluations_loaded(
     key = await engine.add_key("portal", roles=["public"])
     portal = engine.acting_as(await engine.authenticate(key=key.key))
     assert await portal.eval_runs() == ()
-    with pytest.raises(UsageError, match="no run"):
-        await portal.eval_run(report.run_id)
+    for name in (report.run_id, str(tmp_path / "out")):
+        with pytest.raises(UsageError, match="no run"):
+            await portal.eval_run(name)
+    assert (await engine.eval_run(str(tmp_path / "out"))).header.run_id == report.run_id
 
 
 async def test_runs_are_listed_newest_first_and_by_dataset(engine: AsyncVeraz) -> None:

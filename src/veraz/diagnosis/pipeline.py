@@ -567,7 +567,9 @@ class _Walk:
         facts = {"rank": place.rank, **arm_facts(looked, passage.ids)}
         best = best_arm_rank(looked, passage.ids)
         self._rank = place.rank
-        further = Change("request", {"k": place.rank}, f"-k {place.rank}")
+        further = (
+            [Change("request", {"k": place.rank}, f"-k {place.rank}")] if place.rank <= MOST_HITS else []
+        )
         if len(looked.arms) > 1 and best is not None and best[1] <= trial.limit:
             ranks = ", ".join(
                 f"{arm} {facts[arm]['rank'] if arm in facts else 'not at all'}" for arm in looked.arms
@@ -575,10 +577,10 @@ class _Walk:
             detail = f"rank {place.rank} after fusion, beyond {trial.limit}; in the arms: {ranks}"
             tried = await self._working(list(self._fusions(best[0])), passage, 1)
             return Verdict(
-                "lost_in_fusion", detail, (*tried, *await self._working([further], passage)), best[0], facts
+                "lost_in_fusion", detail, (*tried, *await self._working(further, passage)), best[0], facts
             )
         detail = f"rank {place.rank}, and the first {trial.limit} are shown"
-        return Verdict("cut_by_k", detail, await self._working([further], passage), facts=facts)
+        return Verdict("cut_by_k", detail, await self._working(further, passage), facts=facts)
 
     def _fusions(self, arm: str) -> Iterator[Change]:
         """The other method; weights, the nearest first; the one arm alone."""
