@@ -1525,9 +1525,9 @@ class AsyncVeraz:
         return tuple(sorted(found, key=lambda run: run.started_at, reverse=True)[:top])
 
     async def eval_run(self, name: str) -> StoredRun:
-        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who presented
-        a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several ids begin
-        so."""
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who
+        presented a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several
+        ids begin so."""
         check_type("name", name, str)
         if (await self.identity()).operator and is_place(name):
             return await asyncio.to_thread(read_run, Path(name))

@@ -483,9 +483,9 @@ class Veraz:
         return self._portal.run(self._engine.eval_runs(dataset=dataset, top=top))
 
     def eval_run(self, name: str) -> StoredRun:
-        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who presented
-        a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several ids begin
-        so."""
+        """A run by its folder or per-query file, or by its id or a unique beginning of it. Files are the operator's: who
+        presented a credential names ids alone. Raises UsageError where there is none that the caller may read, or where several
+        ids begin so."""
         return self._portal.run(self._engine.eval_run(name))
 
     def compare_runs(
