@@ -127,7 +127,7 @@ def test_retention(veraz: Run) -> None:
     assert veraz("retention", "set", "--history-days", "-3").exit_code == 2
     assert veraz("retention", "set", "--history-days", "soon").exit_code == 2
     policy = document(veraz("retention", "set", "--history-revisions", "0", "--trace-days", "9", "--json"))
-    unset = {"history_days": None, "deleted_days": None, "recall_days": None}
+    unset = {"history_days": None, "deleted_days": None, "run_days": None, "recall_days": None}
     assert policy == {**unset, "history_revisions": 0, "trace_days": 9}
     policy = document(veraz("retention", "set", "--trace-days", "for-ever", "--json"))
     assert policy == {**unset, "history_revisions": 0, "trace_days": None}

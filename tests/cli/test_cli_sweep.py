@@ -42,10 +42,11 @@ def test_what_it_prints_and_writes(veraz: Run, tmp_path: Path, grid: Path) -> No
         "Each set weighs the same.",
         "Gate, all queries",
         "Held out (3 folds",
-        "← chosen",
         "wrote sweeps/weights",
     ):
         assert said in shown.stdout, said
+    marked = [line.split() for line in shown.stdout.splitlines() if line.startswith("chosen ")]
+    assert [words[:3] for words in marked] == [["chosen", "mode", "lexical"]]
     assert {p.name for p in (tmp_path / "sweeps" / "weights").iterdir()} >= {
         "veraz.toml",
         "table.md",

@@ -344,7 +344,14 @@ async def _filtered_refused(engine: AsyncVeraz, _: Path) -> Planted:
 async def _behind_refused(engine: AsyncVeraz, _: Path) -> Planted:
     own = await own_tenant(engine, answer={"threshold": 1.0, "documents": 30, "sentences": 30})
     await put(own, document(TOPICS[0]), *rivals(TOPICS[0], 15), source=SOURCE)
-    return Planted(own, TOPICS[0].question, "wanted", "cut_by_k", {"verb": "ask"}, then=("under_threshold",))
+    return Planted(
+        own,
+        TOPICS[0].question,
+        "wanted",
+        "cut_by_k",
+        {"verb": "ask"},
+        then=("under_threshold", "not_selected"),
+    )
 
 
 @pair("another day is asked for, and a filter excludes it")

@@ -245,21 +245,6 @@ for _topic in (TOPICS[0], TOPICS[3]):
         )
 
 
-for _foot in ("Dose table {}", "Appendix {} of 4"):
-
-    @plant("cut", f"the fact stands in the foot that every page counts: {_foot}")
-    async def _furniture(engine: AsyncVeraz, folder: Path, foot: str = _foot) -> Planted:
-        own = await own_tenant(engine)
-        bodies = [f"{topic.fact} {topic.others[0]}" for topic in TOPICS[:3]] + [" ".join(TOPICS[0].others)]
-        text = "\f".join(f"Leaflet\n\n{body}\n\n{foot.format(n)}\n" for n, body in enumerate(bodies, 1))
-        (folder / "wanted.txt").write_text(text, encoding="utf-8")
-        await own.ingest(folder / "wanted.txt", source=SOURCE, lang="en")
-        fact = foot.format(3)
-        again = repeating(own, [record("wanted.txt", f"{fact}. {TOPICS[2].fact}")])
-        given = {**SEARCH, "fact": fact}
-        return Planted(own, fact, "wanted.txt", "cut", given, again=again, needle=fact, cause="repeated")
-
-
 @plant("cut", "the fact is not in the text at all")
 async def _not_there(engine: AsyncVeraz, _: Path) -> Planted:
     own = await own_tenant(engine)

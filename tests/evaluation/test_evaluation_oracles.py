@@ -17,6 +17,7 @@ from veraz.evaluation.pipeline import evaluate
 from veraz.evaluation.report import write_report
 from veraz.evaluation.runs.figures import recall_at
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery
+from veraz.nouns.suite import QueryRequest
 
 QUERIES = [f"q{n}" for n in range(6)]
 DOCUMENTS = [f"d{n}" for n in range(15)]
@@ -110,8 +111,8 @@ def test_a_real_collection_is_scored_the_same(shared: Path, tmp_path: Path) -> N
         text: [(d, 1.0) for d in rankings[q]] for q, text in dataset.judged.items()
     }  # all tied: the rank decides
 
-    async def search(text: str) -> RankedQuery:
-        return RankedQuery(tuple(RankedItem(*row) for row in found[text]))
+    async def search(request: QueryRequest) -> RankedQuery:
+        return RankedQuery(tuple(RankedItem(*row) for row in found[request.text]))
 
     report = write_report(asyncio.run(evaluate(dataset, search, ks=KS)), trec_run=tmp_path / "med.run")
     run = list(ir_measures.read_trec_run(str(tmp_path / "med.run")))

@@ -22,6 +22,7 @@ from veraz.evaluation.sweeps.pipeline import Loading, Plan, Rerankers, SweepSet,
 from veraz.ingest.chunkers import spelled_out
 from veraz.nouns.evaluation import RankedItem
 from veraz.nouns.evidence import Candidate
+from veraz.nouns.suite import QueryRequest
 from veraz.nouns.sweep import ArmSetting, Asked, Corpus, IndexSetting, Owner, Setting, SweepReport
 from veraz.sweeping import configured
 
@@ -200,27 +201,18 @@ async def test_a_reranker_is_a_name_and_a_function(tmp_path: Path) -> None:
     assert set(seen) == {"a-512", "b-512"}
 
 
-@dataclass(frozen=True, slots=True)
-class Split(Dataset):
-    """A suite with a private split, as the suites have it."""
-
-    private: tuple[str, ...] = ()
-
-    @property
-    def choosing(self) -> dict[str, str]:
-        return {q: text for q, text in self.judged.items() if q not in self.private}
-
-
 async def test_private_queries_choose_nothing_and_are_reported(tmp_path: Path) -> None:
-    names = {f: getattr(dataset("a"), f) for f in Dataset.__dataclass_fields__}
-    hidden = Split(**names, private=tuple(f"a{n}" for n in range(6)))
+    private = {f"a{n}" for n in range(6)}
+    whole = dataset("a")
     shown = replace(
-        dataset("a"), queries={q: t for q, t in hidden.queries.items() if q not in hidden.private},
-        qrels={q: g for q, g in hidden.qrels.items() if q not in hidden.private},
+        whole, queries={q: t for q, t in whole.queries.items() if q not in private},
+        qrels={q: g for q, g in whole.qrels.items() if q not in private},
     )  # fmt: skip
     # of the private queries nothing is right: were they counted, means would fall
     hidden = replace(
-        hidden, qrels={q: ({"none": 1} if q in hidden.private else g) for q, g in hidden.qrels.items()}
+        whole,
+        qrels={q: ({"none": 1} if q in private else g) for q, g in whole.qrels.items()},
+        requests={q: QueryRequest(q, whole.queries[q], split="private") for q in private},
     )
     with_private = await swept(tmp_path / "p", Table(), WEIGHTS, sets=(SweepSet(hidden),))
     without = await swept(tmp_path / "o", Table(), WEIGHTS, sets=(SweepSet(shown),))

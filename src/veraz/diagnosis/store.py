@@ -37,7 +37,7 @@ async def question_words(
     connection: Connection, words: Sequence[str], analyser: str, chunk_id: UUID, heading: str
 ) -> list[QuestionWord]:
     """None of a chunk that the caller may not read."""
-    parameters = {"words": list(words), "analyser": analyser, "chunk_id": chunk_id, "heading": heading}
+    parameters = {"words": list(words), "analyser": analyser, "chunk_ids": [chunk_id], "heading": heading}
     return await rows_of(connection, QuestionWord, statement("diagnosis", "question_words"), parameters)
 
 

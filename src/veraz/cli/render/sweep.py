@@ -36,13 +36,14 @@ def show_sweep(
 
 def _table(report: SweepReport, by_mean: Sequence[Measured]) -> Table:
     numbers = (report.measure, "recall@20", "less current", "corrected p", "arms ms")
-    table = plain_table("configuration", *numbers, right=numbers)
+    table = plain_table("", "configuration", *numbers, right=numbers)
     named = (report.chosen, report.current)
     shown = [m for place, m in enumerate(by_mean) if place < SHOWN or m in named]
     for measured in shown:
-        mark = " ← chosen" if measured.number == report.choice.number else ""
+        mark = "chosen" if measured.number == report.choice.number else ""
         table.add_row(
-            text(measured.name + mark, "bold" if mark else ""),
+            text(mark, "bold"),
+            text(measured.name, "bold" if mark else ""),
             f"{measured.means[report.measure]:.4f}",
             f"{measured.means['recall@20']:.4f}",
             "" if measured.is_current else f"{measured.against_current.difference:+.4f}",

@@ -372,8 +372,7 @@ def _choosing(sets: Sequence[SweepSet], *, choosing: bool = True) -> list[tuple[
 
 def _may_choose(dataset: Dataset) -> Collection[str]:
     """All judged queries, but the private ones of a suite that has a private split."""
-    allowed: Collection[str] = getattr(dataset, "choosing", dataset.judged)
-    return allowed
+    return dataset.choosing.judged.keys()
 
 
 def _table(
