@@ -46,7 +46,7 @@ def test_what_it_prints_and_writes(veraz: Run, tmp_path: Path, grid: Path) -> No
     ):
         assert said in shown.stdout, said
     marked = [line.split() for line in shown.stdout.splitlines() if line.startswith("chosen ")]
-    assert [words[:3] for words in marked] == [["chosen", "mode", "lexical"]]
+    assert [words[:2] for words in marked] == [["chosen", "mode"]]
     assert {p.name for p in (tmp_path / "sweeps" / "weights").iterdir()} >= {
         "veraz.toml",
         "table.md",
