@@ -63,9 +63,11 @@ class Study:
     def suites(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(row.suite for row in self.indexed))
 
-    @property
-    def configurations(self) -> tuple[Configuration, ...]:
-        return tuple(dict.fromkeys((row.chunker, row.header) for row in self.indexed))
+    def configurations(self, suites: Sequence[str]) -> tuple[Configuration, ...]:
+        """Those that have been run on all of these suites: a mean over some of the questions compares with nothing."""
+        made = {(row.suite, row.chunker, row.header) for row in self.indexed}
+        found = dict.fromkeys((row.chunker, row.header) for row in self.indexed)
+        return tuple(c for c in found if all((suite, *c) in made for suite in suites))
 
     def of(
         self, configuration: Configuration, mode: str, suites: Sequence[str], **fields: str
@@ -162,7 +164,7 @@ def hybrid(study: Study, suites: Sequence[str]) -> str:
     )
     reference = study.of(REFERENCE, "hybrid", suites)
     rows = []
-    for configuration in study.configurations:
+    for configuration in study.configurations(suites):
         own = study.of(configuration, "hybrid", suites)
         plain = [mean(own.values(), measure) for measure in (at(1), at(5), within, reciprocal)]
         halves = [
@@ -187,7 +189,7 @@ def arms(study: Study, suite: str) -> str:
                 for measure in measures.values()
             ),
         ]
-        for configuration in study.configurations
+        for configuration in study.configurations((suite,))
     ]
     return _table(("chunker", "header", *head), rows)
 
@@ -204,7 +206,7 @@ def kinds(study: Study, suite: str) -> str:
                 for name in names
             ),
         ]
-        for configuration in study.configurations
+        for configuration in study.configurations((suite,))
     ]
     return _table(("chunker", "header", *head), rows)
 

@@ -148,7 +148,7 @@ async def test_a_configuration_is_indexed_asked_kept_and_removed(
     for header in (True, False):
         await bench.configuration(run, "aemps", ("structure", header), [page], [asked])
     study = report.read(run.out)
-    assert study.configurations == (("structure", True), ("structure", False))
+    assert study.configurations(study.suites) == (("structure", True), ("structure", False))
     assert {row.mode: row.rank for row in study.asked if row.header} == {
         "hybrid": 1,
         "lexical": 1,
