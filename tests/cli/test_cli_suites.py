@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
+import click
 import pytest
 from rich.console import Console
 from tests.cli.conftest import FakeEngine, Run, document
 
-from veraz.cli import eval_judge
 from veraz.cli.render.judging import Screen
 from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.suites.judgements import JudgementLog, read_judgements, text_hash
@@ -64,7 +64,7 @@ def suite(tmp_path: Path) -> Path:
 class Keys:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.waiting: list[str] = []
-        monkeypatch.setattr(eval_judge.click, "getchar", self)
+        monkeypatch.setattr(click, "getchar", self)
 
     def __call__(self) -> str:
         if not self.waiting:
@@ -170,7 +170,7 @@ def test_whatever_ends_it_keeps_what_was_judged(
             return following
         raise following
 
-    monkeypatch.setattr(eval_judge.click, "getchar", read)
+    monkeypatch.setattr(click, "getchar", read)
     assert run("eval", "judge", str(suite)).exit_code == 0
     assert len(read_judgements(log.path)) == 1
 
@@ -183,7 +183,7 @@ def test_without_a_terminal_it_says_so(
     def nothing_there() -> str:
         raise OSError(6, "No such device or address", "/dev/tty")
 
-    monkeypatch.setattr(eval_judge.click, "getchar", nothing_there)
+    monkeypatch.setattr(click, "getchar", nothing_there)
     result = run("eval", "judge", str(suite))
     assert result.exit_code == 2
     assert "judging needs a terminal" in result.stderr

@@ -118,7 +118,7 @@ def _pages(command: click.Command, path: str) -> Iterator[str]:
     yield f"## {path}\n"
     yield f"{_help(command)}\n"
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        for name, inner in sorted(command.commands.items()):
             yield from (page.replace("## ", "### ", 1) for page in _pages(inner, f"{path} {name}"))
         return
     options = [p for p in command.params if isinstance(p, click.Option) and p not in GLOBAL_OPTIONS]

@@ -64,7 +64,8 @@ class Screen:
         self._out.clear()
         for line in (*head, Text(), *page, *(Text() for _ in range(room - len(page)))):
             self._out.print(line)
-        for line in (self._turning(), *foot):
+        self._out.print(self._turning(), no_wrap=True, overflow="ellipsis")  # one line, as `room` has it
+        for line in foot:
             self._out.print(line)
         self._note = ""
 
