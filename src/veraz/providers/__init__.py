@@ -1,7 +1,7 @@
 """Ports: small protocols, each with adapters in a folder of its own. Nothing here opens a database connection.
 
-Nothing that is brought in reports to its makers. onnxruntime does by default since 1.29, from its import on, hence here. Who wants
-that sets the variable to 0.
+Nothing that is brought in reports to its makers. onnxruntime does by default since 1.29, from its import on, hence here. Who
+wants that sets the variable to 0.
 """
 
 import os
