@@ -16,6 +16,7 @@ from tests.support.corpus import put, record
 from tests.support.hashing import HashingEmbedder
 
 from veraz.config import AnswerConfig
+from veraz.demo import CORPUS
 from veraz.engine import AsyncVeraz
 from veraz.errors import AccessDenied, UsageError
 from veraz.evaluation.dataset import load_dataset
@@ -347,6 +348,17 @@ async def test_outcomes_are_observed_as_far_as_a_search_can_say(
     }
     assert report.queries == 2, "what expects a refusal is in no mean"
     assert report.outcome_agreement == 3 / 4
+
+
+async def test_the_example_is_bound_and_found(engine: AsyncVeraz) -> None:
+    await engine.ingest(CORPUS, source="demo")
+    example = Path(__file__).resolve().parents[2] / "examples/suite"
+    assert (await engine.check_suite(example)).share == 1
+    [report] = await engine.evaluate(example, ks=(5,))
+    assert report.metrics["recall@5"] > 0.7
+    assert {o.query_id: o.observed for o in report.outcomes}["choking"] == "routed"
+    assert set(report.facets) == {"paraphrase", "exact identifier", "negation", "recency", "table"}
+    assert report.private is not None
 
 
 # Judging and importing
