@@ -295,6 +295,7 @@ class Veraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -310,6 +311,7 @@ class Veraz:
                 lang=lang,
                 filters=filters,
                 fusion=fusion,
+                rerank=rerank,
                 exact=exact,
                 explain=explain,
                 trace=trace,
@@ -343,6 +345,7 @@ class Veraz:
         k: int | None = None,
         mode: Mode = "hybrid",
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
@@ -351,7 +354,15 @@ class Veraz:
         revisions that held on that day, and says which of them have changed since."""
         return self._portal.run(
             self._engine.ask(
-                question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+                question,
+                lang=lang,
+                filters=filters,
+                k=k,
+                mode=mode,
+                fusion=fusion,
+                rerank=rerank,
+                exact=exact,
+                as_of=as_of,
             )
         )
 
@@ -363,6 +374,7 @@ class Veraz:
         qrels: Path | None = None,
         ks: Sequence[int] = (5, 10, 20, 100),
         modes: Sequence[Mode] = ("hybrid",),
+        rerank: str | None = None,
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
@@ -372,7 +384,8 @@ class Veraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        is ingested. `rerank` as for `search`. `baseline` names an earlier run, as for `eval_run`; of a run of several modes,
+        that of the same mode.
         Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
         evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
         its report says so. Raises UsageError for a source that the tenant does not have."""
@@ -383,6 +396,7 @@ class Veraz:
                 qrels=qrels,
                 ks=ks,
                 modes=modes,
+                rerank=rerank,
                 gates=gates,
                 out=out,
                 trec_run=trec_run,
@@ -507,6 +521,7 @@ class Veraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
         verb: Verb = "ask",
@@ -527,6 +542,7 @@ class Veraz:
                 lang=lang,
                 filters=filters,
                 fusion=fusion,
+                rerank=rerank,
                 exact=exact,
                 as_of=as_of,
                 verb=verb,

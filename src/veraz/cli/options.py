@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from veraz.cli.state import State
+from veraz.nouns.rerank import RERANKERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -319,6 +320,15 @@ def _questioned(function: Function, required: bool, source_flag: str) -> Functio
     return function
 
 
+rerank_option = click.option(
+    "--rerank",
+    type=click.Choice(RERANKERS),
+    metavar="NAME|none",
+    help=f"Who puts the best hits in another order: {', '.join(RERANKERS[1:])}; none for the fused order (default: as"
+    " configured).",
+)
+
+
 def arm_options(function: Function) -> Function:
     """How the arms are read and fused."""
     for decorate in reversed(
@@ -328,6 +338,7 @@ def arm_options(function: Function) -> Function:
                 type=click.Choice(["minmax", "rrf"]),
                 help="How the arms are fused (default: as configured).",
             ),
+            rerank_option,
             click.option(
                 "--exact",
                 is_flag=True,

@@ -1,0 +1,116 @@
+"""Late interaction over the embedder's own token vectors: MaxSim (Khattab & Zaharia 2020) after taking away a mean vector.
+
+The embedder was not trained for it. Its token vectors all point nearly the same way, so that any two are alike; without their
+mean, what is left of a vector is what sets its token apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from veraz.errors import UsageError
+from veraz.nouns.corpus import Vectors
+from veraz.nouns.rerank import RerankScores
+from veraz.providers.ports import Embedder, TokenEncoder
+
+Half = npt.NDArray[np.float16]
+VERSION = 1
+"""Raised when the same vectors would get other scores."""
+
+
+class MaxSimOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`cache_mb`: what the token vectors of passages that were seen may take in memory."""
+
+    cache_mb: int = 256
+
+
+class MaxSim:
+    """Implements `Reranker` over an embedder that is also a `TokenEncoder`. Raises UsageError for one that is not.
+
+    The score is the mean over the question's tokens of the best cosine with any token of the passage: -1 to 1."""
+
+    def __init__(self, embedder: Embedder, options: MaxSimOptions | None = None) -> None:
+        if not (isinstance(embedder, TokenEncoder) and embedder.gives_tokens):
+            raise UsageError(
+                f"the reranker 'maxsim' needs token vectors, and the space {embedder.space.name!r} gives none",
+                fix="use another reranker, or the embedder 'local'",
+            )
+        self._encoder: TokenEncoder = embedder
+        self._space = embedder.space
+        self._known = _Known((options or MaxSimOptions()).cache_mb << 20)
+
+    @property
+    def version(self) -> str:
+        return f"maxsim-{VERSION} {self._space.name} {self._space.fingerprint[:16]}"
+
+    async def rerank(self, question: str, passages: Sequence[str]) -> RerankScores:
+        asked = await self._encoder.encode_tokens([question], "query")
+        found, truncated = await self._passages(passages)
+        scores = await asyncio.to_thread(maxsim, asked.vectors[0], found)
+        return RerankScores(tuple(scores), truncated)
+
+    async def close(self) -> None:
+        self._known.clear()
+
+    async def _passages(self, passages: Sequence[str]) -> tuple[list[Vectors], tuple[int, ...]]:
+        keys = [hashlib.sha256(passage.encode()).digest() for passage in passages]
+        found = {key: kept for key in keys if (kept := self._known.get(key)) is not None}
+        missing = {key: text for key, text in zip(keys, passages, strict=True) if key not in found}
+        if missing:
+            batch = await self._encoder.encode_tokens(list(missing.values()), "passage")
+            cut = set(batch.truncated)
+            for place, (key, vectors) in enumerate(zip(missing, batch.vectors, strict=True)):
+                found[key] = (vectors.astype(np.float16), place in cut)
+                self._known.add(key, found[key])
+        whole = [found[key][0].astype(np.float32) for key in keys]
+        return whole, tuple(place for place, key in enumerate(keys) if found[key][1])
+
+
+def maxsim(question: Vectors, passages: Sequence[Vectors]) -> list[float | None]:
+    """Centred MaxSim of each passage; None for one without tokens, and for all where the question has none."""
+    held = [passage for passage in passages if len(passage)]
+    if not held or not len(question):
+        return [None] * len(passages)
+    mean = np.concatenate(held).mean(axis=0, dtype=np.float64).astype(np.float32)
+    asked = _unit(question - mean)
+    return [float((asked @ _unit(p - mean).T).max(axis=1).mean()) if len(p) else None for p in passages]
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+class _Known:
+    """Token vectors by key, those used last, within so many bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+        self._entries: OrderedDict[bytes, tuple[Half, bool]] = OrderedDict()
+
+    def get(self, key: bytes) -> tuple[Half, bool] | None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def add(self, key: bytes, entry: tuple[Half, bool]) -> None:
+        if key in self._entries:
+            return
+        self._entries[key] = entry
+        self._held += entry[0].nbytes
+        while self._held > self._most and self._entries:
+            _, (dropped, _) = self._entries.popitem(last=False)
+            self._held -= dropped.nbytes
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._held = 0
