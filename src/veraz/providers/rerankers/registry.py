@@ -59,8 +59,24 @@ def _maxsim(options: Mapping[str, object], embedder: Embedder, _chat: ChatModel 
     return MaxSim(embedder, read_options("maxsim", options, MaxSimOptions))
 
 
+def _http(name: str) -> Opener:
+    def opened(options: Mapping[str, object], _embedder: Embedder, _chat: ChatModel | None) -> Reranker:
+        from veraz.providers.rerankers.http_api import DIALECTS, HttpOptions, HttpReranker
+
+        dialect = DIALECTS[name]
+        usual = {"url": dialect.url, "model": dialect.model}
+        if "url" not in options:  # another server gets the key of this one only where that is stated
+            usual["api_key_env"] = dialect.api_key_env
+        return HttpReranker(dialect, read_options(name, {**usual, **options}, HttpOptions))
+
+    return opened
+
+
 _OPENERS: Mapping[str, tuple[str, float, Opener]] = {
     "maxsim": ("local", 0.5, _maxsim),
+    "cohere": ("local", 1.0, _http("cohere")),
+    "voyage": ("local", 1.0, _http("voyage")),
+    "jina": ("local", 1.0, _http("jina")),
 }
 
 
