@@ -185,7 +185,7 @@ from veraz.search.pipeline import (
     few_rows,
     run_search,
 )
-from veraz.search.reranking import Reranking
+from veraz.search.reranking import Reranking, RerankRun
 from veraz.sweeping import SearchBench, configured
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
@@ -1829,11 +1829,14 @@ class AsyncVeraz:
         return Looked(
             lang=run.result.lang,
             analyser=analyser,
-            groups=tuple(_group(rank, fused, hits) for rank, (fused, hits) in enumerate(groups, 1)),
+            groups=tuple(_in_order(groups, run.reranked)),
             arms={arm: tuple((c.chunk_id, c.score) for c in found) for arm, found in run.arms.items()},
             exact=run.exact,
             pool=run.result.config["pool"],
             postings=postings,
+            reranker=run.result.config["rerank"]["name"]
+            if run.reranked is not None and run.reranked.fallback is None
+            else None,
         )
 
     async def _try_answer(self, identity: Identity, trial: Trial) -> Answered:
@@ -2119,10 +2122,19 @@ def _rule_of(question: str, lang: str) -> str | None:
     return rule.rule if rule else None
 
 
-def _group(rank: int, fused: Fused, hits: Sequence[Hit]) -> Group:
+def _in_order(groups: Sequence[tuple[Fused, Sequence[Hit]]], reranked: RerankRun | None) -> Iterator[Group]:
+    """All groups in the order that search shows: those that it read as the reranker has them, the others behind."""
+    order = [(entry.position, entry.score) for entry in reranked.order] if reranked is not None else []
+    order += [(place, fused.score) for place, (fused, _) in enumerate(groups) if place >= len(order)]
+    for rank, (place, score) in enumerate(order, 1):
+        yield _group(rank, place + 1, score, groups[place][1])
+
+
+def _group(rank: int, fused_rank: int, score: float, hits: Sequence[Hit]) -> Group:
     return Group(
         rank=rank,
-        score=fused.score,
+        fused_rank=fused_rank,
+        score=score,
         chunks=tuple(h.chunk_id for h in hits),
         documents=tuple(h.document.document_id for h in hits if h.document.document_id),
         names=tuple(h.document.external_id for h in hits),

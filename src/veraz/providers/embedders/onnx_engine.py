@@ -78,7 +78,7 @@ class OnnxEncoder:
     ) -> None:
         self._model = model
         self._threads = threads or available_cores()
-        self._session = _open_session(model, self._threads)
+        self._session = open_session(model, self._threads)
         self._pad = pad
         self._pooling = pooling
         self._inputs = [given.name for given in self._session.get_inputs()]
@@ -151,7 +151,7 @@ class OnnxEncoder:
         return found, mask
 
 
-def _open_session(model: Path, threads: int) -> Any:
+def open_session(model: Path, threads: int) -> Any:
     if os.environ.get("ORT_DISABLE_TELEMETRY") == "1":
         onnxruntime.disable_telemetry_events()  # the variable came too late if others imported it before
     options = onnxruntime.SessionOptions()

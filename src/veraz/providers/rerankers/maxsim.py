@@ -78,9 +78,12 @@ def maxsim(question: Vectors, passages: Sequence[Vectors]) -> list[float | None]
     held = [passage for passage in passages if len(passage)]
     if not held or not len(question):
         return [None] * len(passages)
-    mean = np.concatenate(held).mean(axis=0, dtype=np.float64).astype(np.float32)
-    asked = _unit(question - mean)
-    return [float((asked @ _unit(p - mean).T).max(axis=1).mean()) if len(p) else None for p in passages]
+    tokens = np.concatenate(held)
+    mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
+    cosines = _unit(question - mean) @ _unit(tokens - mean).T
+    starts = np.cumsum([0, *(len(passage) for passage in held[:-1])])
+    best = iter(np.maximum.reduceat(cosines, starts, axis=1).mean(axis=0).tolist())
+    return [next(best) if len(passage) else None for passage in passages]
 
 
 def _unit(vectors: Vectors) -> Vectors:

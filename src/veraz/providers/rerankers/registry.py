@@ -59,6 +59,22 @@ def _maxsim(options: Mapping[str, object], embedder: Embedder, _chat: ChatModel 
     return MaxSim(embedder, read_options("maxsim", options, MaxSimOptions))
 
 
+def _cross_encoder(options: Mapping[str, object], _embedder: Embedder, _chat: ChatModel | None) -> Reranker:
+    from veraz.providers.rerankers.cross_encoder import CrossEncoder, CrossEncoderOptions
+
+    return CrossEncoder(read_options("cross-encoder", options, CrossEncoderOptions))
+
+
+def _llm(options: Mapping[str, object], _embedder: Embedder, chat: ChatModel | None) -> Reranker:
+    from veraz.providers.rerankers.listwise import Listwise, ListwiseOptions
+
+    if chat is None:
+        raise ConfigError(
+            "the reranker 'llm' needs a chat model, and none is configured", fix="set url and model of [chat]"
+        )
+    return Listwise(chat, read_options("llm", options, ListwiseOptions))
+
+
 def _http(name: str) -> Opener:
     def opened(options: Mapping[str, object], _embedder: Embedder, _chat: ChatModel | None) -> Reranker:
         from veraz.providers.rerankers.http_api import DIALECTS, HttpOptions, HttpReranker
@@ -74,9 +90,11 @@ def _http(name: str) -> Opener:
 
 _OPENERS: Mapping[str, tuple[str, float, Opener]] = {
     "maxsim": ("local", 0.5, _maxsim),
+    "cross-encoder": ("local", 1.0, _cross_encoder),
     "cohere": ("local", 1.0, _http("cohere")),
     "voyage": ("local", 1.0, _http("voyage")),
     "jina": ("local", 1.0, _http("jina")),
+    "llm": ("local", 1.0, _llm),
 }
 
 
