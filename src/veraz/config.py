@@ -17,6 +17,7 @@ import msgspec
 import platformdirs
 
 from veraz.errors import ConfigError
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.rerank import RERANKERS
 
 REFERENCE = "docs/reference/configuration.md"
@@ -125,16 +126,16 @@ class ChatConfig(_Section, frozen=True):
 
 class SearchConfig(_Section, frozen=True):
     """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
-    exact BM25 scores; `fusion` is minmax or rrf, `semantic_weight` the semantic arm's share in it, `rrf_k` the constant of
-    rrf; `ef_search` and `max_scan_tuples` are pgvector's. `rerank`: none, maxsim, cross-encoder, cohere, voyage, jina or llm; it
-    sees the first `rerank_pool` hits, and puts those in another order."""
+    exact BM25 scores; `fusion` is minmax, rrf, zscore, dbsf or convex, `semantic_weight` the semantic arm's share in it, `rrf_k`
+    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's. `rerank`: none, maxsim, cross-encoder, cohere, voyage,
+    jina or llm; it sees the first `rerank_pool` hits, and puts those in another order."""
 
     pool: int = 100
     rescored: int = 600
     budget: int = 200_000
     ef_search: int = 120
     max_scan_tuples: int = 40_000
-    fusion: Literal["minmax", "rrf"] = "minmax"
+    fusion: Fusion = "minmax"
     semantic_weight: float = 0.6
     rrf_k: int = 60
     rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"

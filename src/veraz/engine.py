@@ -109,7 +109,8 @@ from veraz.nouns.corpus import (
 )
 from veraz.nouns.diagnosis import Diagnosis, Missed, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Fusion, Hit, Mode, SearchResult
+from veraz.nouns.evidence import Hit, Mode, SearchResult
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope

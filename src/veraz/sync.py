@@ -20,7 +20,8 @@ from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Fusion, Mode, SearchResult
+from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope

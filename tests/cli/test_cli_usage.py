@@ -116,8 +116,11 @@ def test_global_options_work_around_a_sub_command(run: Run, fake: FakeEngine) ->
 
 def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
     fake.answers["search"] = nouns.SEARCH
-    flags = "-k 3 --mode lexical --lang es --fusion rrf --rerank maxsim --exact --explain --source a,b --min-authority 4 --doc-lang en"
-    more = "--as-of 2024-06-01 --license cc0,mit --jurisdiction es --published-from 2019-01-01 --published-to 2019-12-31"
+    flags = "-k 3 --mode lexical --lang es --fusion rrf --rerank maxsim --exact --explain --source a,b --doc-lang en"
+    more = (
+        "--as-of 2024-06-01 --min-authority 4 --license cc0,mit --jurisdiction es"
+        " --published-from 2019-01-01 --published-to 2019-12-31"
+    )
     result = run(
         "search",
         "dolor",

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import click
 
 from veraz.cli.state import State
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.rerank import RERANKERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -335,7 +336,7 @@ def arm_options(function: Function) -> Function:
         [
             click.option(
                 "--fusion",
-                type=click.Choice(["minmax", "rrf"]),
+                type=click.Choice(get_args(Fusion)),
                 help="How the arms are fused (default: as configured).",
             ),
             rerank_option,

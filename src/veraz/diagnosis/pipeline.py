@@ -39,6 +39,7 @@ from veraz.diagnosis.stored import Passage, Verdict
 from veraz.errors import UsageError
 from veraz.nouns.corpus import Identity
 from veraz.nouns.diagnosis import Change, Diagnosis, Stage, StagePassed
+from veraz.nouns.fusion import Fusion
 from veraz.text.decode import require_storable
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -595,10 +596,11 @@ class _Walk:
         return Verdict("cut_by_k", detail, await self._working(further, passage), facts=facts)
 
     def _fusions(self, arm: str) -> Iterator[Change]:
-        """The other method; weights, the nearest first; the one arm alone."""
+        """The other methods; weights, the nearest first; the one arm alone."""
         settings, asked = self._trial.config.search, self._trial.asked
-        other = "rrf" if (asked.fusion or settings.fusion) == "minmax" else "minmax"
-        yield Change("request", {"fusion": other}, f"--fusion {other}")
+        for other in get_args(Fusion):
+            if other != (asked.fusion or settings.fusion):
+                yield Change("request", {"fusion": other}, f"--fusion {other}")
         for weight in sorted(WEIGHTS, key=lambda w: abs(w - settings.semantic_weight)):
             values = {"search.semantic_weight": weight}
             yield Change("settings", values, commands.request({}, values))

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from typing import get_args
 
 from veraz.errors import UsageError
-from veraz.nouns.evidence import Fusion, Mode
+from veraz.nouns.evidence import Mode
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.question import Filters
 from veraz.nouns.rerank import RERANKERS
 from veraz.text.decode import require_storable, storable
