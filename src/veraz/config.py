@@ -139,7 +139,7 @@ class SearchConfig(_Section, frozen=True):
     semantic_weight: float = 0.6
     rrf_k: int = 60
     rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"
-    rerank_pool: int = 30
+    rerank_pool: int = 20
 
     def __post_init__(self) -> None:
         self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")

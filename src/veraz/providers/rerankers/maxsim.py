@@ -1,7 +1,10 @@
-"""Late interaction over the embedder's own token vectors: MaxSim (Khattab & Zaharia 2020) after taking away a mean vector.
+"""Late interaction over the embedder's own token vectors: MaxSim (Khattab & Zaharia 2020), changed for a model that was not
+trained for it.
 
-The embedder was not trained for it. Its token vectors all point nearly the same way, so that any two are alike; without their
-mean, what is left of a vector is what sets its token apart.
+Its token vectors all point nearly the same way, so that any two are alike: a mean vector is taken away first, that of sentences
+about all sorts of things (`background.txt`), so that a score does not depend on what else was found. And of the question's
+tokens only the half counts whose best cosines differ most between the passages: among hits that all say the question's main
+words, those tell nothing apart.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from importlib import resources
 
 import msgspec
 import numpy as np
@@ -34,7 +38,7 @@ class MaxSimOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class MaxSim:
     """Implements `Reranker` over an embedder that is also a `TokenEncoder`. Raises UsageError for one that is not.
 
-    The score is the mean over the question's tokens of the best cosine with any token of the passage: -1 to 1."""
+    The score is the mean over the question's telling tokens of the best cosine with any token of the passage: -1 to 1."""
 
     def __init__(self, embedder: Embedder, options: MaxSimOptions | None = None) -> None:
         if not (isinstance(embedder, TokenEncoder) and embedder.gives_tokens):
@@ -44,6 +48,7 @@ class MaxSim:
             )
         self._encoder: TokenEncoder = embedder
         self._space = embedder.space
+        self._mean: Vectors | None = None
         self._known = _Known((options or MaxSimOptions()).cache_mb << 20)
 
     @property
@@ -53,7 +58,10 @@ class MaxSim:
     async def rerank(self, question: str, passages: Sequence[str]) -> RerankScores:
         asked = await self._encoder.encode_tokens([question], "query")
         found, truncated = await self._passages(passages)
-        scores = await asyncio.to_thread(maxsim, asked.vectors[0], found)
+        if self._mean is None:
+            batch = await self._encoder.encode_tokens(background(), "passage")
+            self._mean = np.concatenate(batch.vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
+        scores = await asyncio.to_thread(maxsim, asked.vectors[0], found, self._mean)
         return RerankScores(tuple(scores), truncated)
 
     async def close(self) -> None:
@@ -73,17 +81,25 @@ class MaxSim:
         return whole, tuple(place for place, key in enumerate(keys) if found[key][1])
 
 
-def maxsim(question: Vectors, passages: Sequence[Vectors]) -> list[float | None]:
-    """Centred MaxSim of each passage; None for one without tokens, and for all where the question has none."""
+def background() -> list[str]:
+    """Passages that the mean token vector is of: every language and subject in each."""
+    text = resources.files(__package__ or "").joinpath("background.txt").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    return [" ".join(lines[start::5]) for start in range(5)]
+
+
+def maxsim(question: Vectors, passages: Sequence[Vectors], mean: Vectors) -> list[float | None]:
+    """MaxSim of each passage less `mean`, over the half of the question's tokens whose best cosines spread most over the
+    passages. None for a passage without tokens, and for all where the question has none."""
     held = [passage for passage in passages if len(passage)]
     if not held or not len(question):
         return [None] * len(passages)
-    tokens = np.concatenate(held)
-    mean = tokens.mean(axis=0, dtype=np.float64).astype(np.float32)
-    cosines = _unit(question - mean) @ _unit(tokens - mean).T
+    cosines = _unit(question - mean) @ _unit(np.concatenate(held) - mean).T
     starts = np.cumsum([0, *(len(passage) for passage in held[:-1])])
-    best = iter(np.maximum.reduceat(cosines, starts, axis=1).mean(axis=0).tolist())
-    return [next(best) if len(passage) else None for passage in passages]
+    best = np.maximum.reduceat(cosines, starts, axis=1)
+    telling = np.argsort(-best.std(axis=1), kind="stable")[: max(1, len(question) // 2)]
+    scores = iter(best[telling].mean(axis=0).tolist())
+    return [next(scores) if len(passage) else None for passage in passages]
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -89,7 +89,7 @@ def _http(name: str) -> Opener:
 
 
 _OPENERS: Mapping[str, tuple[str, float, Opener]] = {
-    "maxsim": ("local", 0.5, _maxsim),
+    "maxsim": ("local", 0.2, _maxsim),
     "cross-encoder": ("local", 1.0, _cross_encoder),
     "cohere": ("local", 1.0, _http("cohere")),
     "voyage": ("local", 1.0, _http("voyage")),
