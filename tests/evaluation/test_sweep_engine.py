@@ -11,7 +11,7 @@ from tests.support.hashing import HashingEmbedder, TokenHashing
 from tests.support.reranking import failing
 from tests.support.swept import judged_set
 
-from veraz.config import IngestConfig, SearchConfig, load
+from veraz.config import IngestConfig, RerankConfig, SearchConfig, load
 from veraz.engine import AsyncVeraz
 from veraz.errors import ProviderError, UsageError
 from veraz.providers.rerankers.registry import OpenedReranker
@@ -189,8 +189,9 @@ async def test_a_reranker_is_an_axis_and_its_figures_are_those_of_an_evaluation(
 ) -> None:
     one = judged_set(tmp_path / "one", copies=5)
     axis = grid(tmp_path, '[search]\nreranker = ["none", "maxsim"]\n')
+    alone = RerankConfig(options={"maxsim": {"weight": 1.0}})
     async with await databases.open_engine(
-        database, TokenHashing(), search=SearchConfig(rerank_pool=10)
+        database, TokenHashing(), search=SearchConfig(rerank_pool=10), rerank=alone
     ) as engine:
         report = await engine.sweep([one], grid=axis, out=tmp_path / "out")
         for mode, name in (
