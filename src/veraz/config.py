@@ -17,6 +17,8 @@ import msgspec
 import platformdirs
 
 from veraz.errors import ConfigError
+from veraz.nouns.fusion import Fusion
+from veraz.nouns.rerank import RERANKERS
 
 REFERENCE = "docs/reference/configuration.md"
 
@@ -124,22 +126,41 @@ class ChatConfig(_Section, frozen=True):
 
 class SearchConfig(_Section, frozen=True):
     """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
-    exact BM25 scores; `fusion` is minmax or rrf, `semantic_weight` the semantic arm's share in it, `rrf_k` the constant of
-    rrf; `ef_search` and `max_scan_tuples` are pgvector's."""
+    exact BM25 scores; `fusion` is minmax, rrf, zscore, dbsf or convex, `semantic_weight` the semantic arm's share in it, `rrf_k`
+    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's. `rerank`: none, maxsim, cross-encoder, cohere, voyage,
+    jina or llm; it sees the first `rerank_pool` hits, and puts those in another order."""
 
     pool: int = 100
     rescored: int = 600
     budget: int = 200_000
     ef_search: int = 120
     max_scan_tuples: int = 40_000
-    fusion: Literal["minmax", "rrf"] = "minmax"
+    fusion: Fusion = "minmax"
     semantic_weight: float = 0.6
     rrf_k: int = 60
+    rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"
+    rerank_pool: int = 20
 
     def __post_init__(self) -> None:
         self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")
+        self._between(1, 1000, "rerank_pool")
         self._between(1, 1000, "ef_search")
         self._between(0, 1, "semantic_weight")
+
+
+class RerankConfig(_Section, frozen=True):
+    """Settings of rerankers; `[search] rerank` names one. `timeout`: seconds for one question, attempts included;
+    what takes longer leaves the fused order as it is. `options`: by the name of a reranker, its own, as in
+    `[rerank.options.cohere]`; each takes `weight`, its share in the score from 0 to 1, of which the fused score has the rest."""
+
+    timeout: float = 10.0
+    options: dict[str, dict[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        self._between(0.01, float("inf"), "timeout")
+        known = [name for name in RERANKERS if name != "none"]
+        if unknown := sorted(set(self.options) - set(known)):
+            raise ValueError(f"options names {', '.join(unknown)}; known: {', '.join(known)}")
 
 
 class AnswerConfig(_Section, frozen=True):
@@ -248,6 +269,7 @@ class Config(_Section, frozen=True):
     ingest: IngestConfig = IngestConfig()
     chat: ChatConfig = ChatConfig()
     search: SearchConfig = SearchConfig()
+    rerank: RerankConfig = RerankConfig()
     answer: AnswerConfig = AnswerConfig()
     observability: ObservabilityConfig = ObservabilityConfig()
     auth: AuthConfig = AuthConfig()
@@ -279,6 +301,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "ingest": IngestConfig,
     "chat": ChatConfig,
     "search": SearchConfig,
+    "rerank": RerankConfig,
     "answer": AnswerConfig,
     "observability": ObservabilityConfig,
     "auth": AuthConfig,

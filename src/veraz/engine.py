@@ -76,7 +76,7 @@ from veraz.evaluation.suites.twins import RevisionKey
 from veraz.evaluation.sweeps.grid import Base, read_grid
 from veraz.evaluation.sweeps.kept import claimed
 from veraz.evaluation.sweeps.outcome import write_outcome
-from veraz.evaluation.sweeps.pipeline import Loading, Plan, SweepSet, check_plan
+from veraz.evaluation.sweeps.pipeline import Loading, Plan, Rerank, SweepSet, check_plan
 from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.evaluation.sweeps.pipeline import sweep as run_sweep
 from veraz.evaluation.sweeps.sets import read_sets
@@ -104,16 +104,19 @@ from veraz.nouns.corpus import (
     RawItem,
     SourceSettings,
     TextKind,
+    TokenBatch,
     Vectors,
 )
 from veraz.nouns.diagnosis import Diagnosis, Missed, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Fusion, Hit, Mode, SearchResult
+from veraz.nouns.evidence import Hit, Mode, SearchResult
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
 from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
+from veraz.nouns.rerank import RERANKERS
 from veraz.nouns.shown import Shown
 from veraz.nouns.status import Check, Initialised, LexicalState, Status
 from veraz.nouns.suite import Binding, ChunkPlace, Imported, Manifest, QueryRequest
@@ -137,7 +140,15 @@ from veraz.providers.jwks import Jwks
 from veraz.providers.langid import LocalDetector
 from veraz.providers.parsers.pool import ParserPool, ParsersHere
 from veraz.providers.parsers.worker import Limits
-from veraz.providers.ports import ChatModel, DocumentParser, Embedder, KeySet, LanguageDetector
+from veraz.providers.ports import (
+    ChatModel,
+    DocumentParser,
+    Embedder,
+    KeySet,
+    LanguageDetector,
+    TokenEncoder,
+)
+from veraz.providers.rerankers.registry import OpenedReranker, open_reranker
 from veraz.query.clean import (
     MODES,
     check_choice,
@@ -175,6 +186,7 @@ from veraz.search.pipeline import (
     few_rows,
     run_search,
 )
+from veraz.search.reranking import Reranking, RerankRun
 from veraz.sweeping import SearchBench, configured
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
@@ -227,6 +239,7 @@ class AsyncVeraz:
         self._report = report
         self._model_progress = model_progress
         self._embedder = embedder
+        self._rerankers: dict[str, OpenedReranker] = {}
         self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
         self._chat = _chat(config)
@@ -276,6 +289,8 @@ class AsyncVeraz:
         if self._live is not None:
             await self._live.close()
         await self._parsers.close()
+        for opened in self._rerankers.values():
+            await opened.reranker.close()
         if self._chat is not None:
             await self._chat.close()
         await self._database.close()
@@ -795,6 +810,7 @@ class AsyncVeraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -803,10 +819,12 @@ class AsyncVeraz:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
         lang = _question_lang(lang)
         identity = await self.identity()
-        run = await self._search(identity, question, k, mode, lang, filters, fusion, exact, explain, as_of)
+        run = await self._search(
+            identity, question, k, mode, lang, filters, fusion, exact, explain, as_of, rerank
+        )
         result = await self._assessed(identity, run)
         if trace:
             await self._keep_search(result)
@@ -841,6 +859,9 @@ class AsyncVeraz:
         exact: bool,
         explain: bool,
         as_of: date | None = None,
+        rerank: str | None = None,
+        *,
+        measuring: bool = False,
     ) -> SearchRun:
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
@@ -861,8 +882,33 @@ class AsyncVeraz:
             few=few_rows(size.own, size.indexed, self.config.search.pool),
         )
         return await run_search(
-            self._database, identity, embedder, space.space_id if space else None, self.config.search, request
+            self._database,
+            identity,
+            embedder,
+            space.space_id if space else None,
+            self.config.search,
+            request,
+            await self._reranking(rerank, measuring=measuring),
         )
+
+    async def _reranking(self, rerank: str | None, *, measuring: bool = False) -> Reranking | None:
+        """The reranker of that name, or the configured one. Where quality is measured nobody waits, and a busy machine must not
+        change the figures: `measuring` gives it more time. Raises ConfigError for one that cannot be had."""
+        search, settings = self.config.search, self.config.rerank
+        name = search.rerank if rerank is None else rerank
+        if name == "none":
+            return None
+        if name not in self._rerankers:
+            self._rerankers[name] = await asyncio.to_thread(
+                open_reranker,
+                name,
+                settings.options.get(name, {}),
+                embedder=await self._open_embedder(),
+                chat=self._chat,
+            )
+        opened = self._rerankers[name]
+        timeout = max(settings.timeout, PATIENCE) if measuring else settings.timeout
+        return Reranking(name, opened.reranker, opened.weight, search.rerank_pool, timeout)
 
     async def _question_lang(self, size: search_store.CorpusSize, question: str, lang: str) -> str:
         """The question's language: stated, or the corpus's only one, or detected, or the corpus's most frequent one."""
@@ -943,6 +989,7 @@ class AsyncVeraz:
         k: int | None = None,
         mode: Mode = "hybrid",
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
@@ -950,7 +997,7 @@ class AsyncVeraz:
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
         lang = _question_lang(lang)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
@@ -964,7 +1011,7 @@ class AsyncVeraz:
         with timer.stage("search"):
             evidence = self.config.answer.evidence if k is None else k
             run = await self._search(
-                identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of
+                identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of, rerank
             )
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)
@@ -1032,6 +1079,7 @@ class AsyncVeraz:
         qrels: Path | None = None,
         ks: Sequence[int] = (5, 10, 20, 100),
         modes: Sequence[Mode] = ("hybrid",),
+        rerank: str | None = None,
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
@@ -1041,7 +1089,8 @@ class AsyncVeraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        is ingested. `rerank` as for `search`. `baseline` names an earlier run, as for `eval_run`; of a run of several modes,
+        that of the same mode.
         Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
         evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
         its report says so. Raises UsageError for a source that the tenant does not have."""
@@ -1049,6 +1098,7 @@ class AsyncVeraz:
         for mode in modes if not isinstance(modes, str) else (modes,):
             check_choice("mode", mode, MODES)
         check_names("modes", modes)
+        check_choice("rerank", rerank, RERANKERS, optional=True)
         check_names("gates", gates)
         for k in ks:
             check_count("k", k)
@@ -1067,12 +1117,12 @@ class AsyncVeraz:
         for mode in modes:
             report = await run_evaluation(
                 dataset,
-                partial(self._judged_query, asking, mode),
+                partial(self._judged_query, asking, mode, rerank),
                 ks=ks,
                 mode=mode,
                 gates=gates,
                 progress=progress,
-                config=await self._evaluation_config(keeper or identity, mode, source, dataset),
+                config=await self._evaluation_config(keeper or identity, mode, source, dataset, rerank),
                 readable=await self._readable(asking, dataset.relevant(), source),
                 baseline=earlier[mode].values if earlier else None,
                 baseline_figures=run_figures(earlier[mode].header) if earlier else None,
@@ -1129,7 +1179,7 @@ class AsyncVeraz:
         sets = await asyncio.to_thread(
             read_sets, suites, sources=sources, tenants=tenants, qrels=qrels, corpora=corpora
         )
-        plan = Plan(sets, read_grid(grid), base, folds, seed, measure)
+        plan = Plan(sets, read_grid(grid, RERANKERS), base, folds, seed, measure)
         check_plan(plan)
         space = await self.space()
         with claimed(out), closing(Remembering(await self._open_embedder(), out)) as embedder:
@@ -1146,6 +1196,7 @@ class AsyncVeraz:
                 bench,
                 out,
                 with_options=spelled_out,
+                rerankers=await self._sweep_rerankers(plan, bench),
                 space=space.spec.name,
                 version=__version__,
                 progress=progress,
@@ -1157,6 +1208,15 @@ class AsyncVeraz:
             for slug in (slug for of in report.sets for slug in of.made):
                 await self.remove_tenant(slug)
         return report
+
+    async def _sweep_rerankers(self, plan: Plan, bench: SearchBench) -> dict[str, Rerank | None]:
+        """Those that the grid and the configuration name, opened before anything is loaded."""
+        names = {self.config.search.rerank, *map(str, plan.grid.axes.get("reranker", ()))}
+        found: dict[str, Rerank | None] = {}
+        for name in sorted(names):
+            reranking = await self._reranking(name, measuring=True)
+            found[name] = None if reranking is None else partial(bench.rerank, reranking)
+        return found
 
     async def _load_for_sweep(
         self, base: Base, embedder: Remembering, of: SweepSet, index: IndexSetting, loading: Loading
@@ -1294,7 +1354,7 @@ class AsyncVeraz:
         return Identity(*found, roles, operator=True)
 
     async def _judged_query(
-        self, asking: Mapping[str, AskedAs], mode: Mode, request: QueryRequest
+        self, asking: Mapping[str, AskedAs], mode: Mode, rerank: str | None, request: QueryRequest
     ) -> RankedQuery:
         """A query as its suite asks it. Where it expects an outcome, what search can say of that is looked at as well."""
         asked = asking[request.query_id]
@@ -1310,6 +1370,7 @@ class AsyncVeraz:
             asked.lang,
             request.as_of,
             request.outcome is not None,
+            rerank,
         )
 
     async def _ranked_query(
@@ -1321,10 +1382,24 @@ class AsyncVeraz:
         lang: str = "auto",
         as_of: date | None = None,
         assessed: bool = False,
+        rerank: str | None = None,
     ) -> RankedQuery:
         """All fused candidates, so that a document's best chunk decides its place and the pool is the one that search uses."""
         asked, pool = clean_question(question), 2 * self.config.search.pool
-        run = await self._search(identity, asked, pool, mode, lang, filters, None, False, False, as_of)
+        run = await self._search(
+            identity,
+            asked,
+            pool,
+            mode,
+            lang,
+            filters,
+            None,
+            False,
+            False,
+            as_of,
+            rerank,
+            measuring=True,
+        )
         outcome: str = run.result.outcome
         if assessed and outcome == "found":
             result = await self._assessed(identity, run)
@@ -1336,6 +1411,7 @@ class AsyncVeraz:
             empty_arms=tuple(arm for arm, candidates in run.arms.items() if not candidates),
             outcome=outcome,
             shortfall=run.result.shortfall,
+            unranked=run.reranked.fallback if run.reranked is not None else None,
         )
 
     async def _texts(
@@ -1344,12 +1420,18 @@ class AsyncVeraz:
         return await texts_of(self._database, asking[request.query_id].identity, keys)
 
     async def _evaluation_config(
-        self, identity: Identity, mode: Mode, source: str | None, dataset: Dataset
+        self,
+        identity: Identity,
+        mode: Mode,
+        source: str | None,
+        dataset: Dataset,
+        rerank: str | None = None,
     ) -> dict[str, Any]:
         """All that could explain a run's figures, but for what the evaluation adds itself."""
         space = await self.space()
         manifest = dataset.manifest
         looked_in = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
+        reranking = await self._reranking(rerank)
         async with self._database.transaction(identity) as connection:
             corpus = await runs_store.corpus_state(connection, looked_in)
             indexes = await runs_store.index_definitions(connection, space.space_id)
@@ -1369,7 +1451,14 @@ class AsyncVeraz:
             "roles": list(identity.roles),
             "tenant": identity.tenant,
             "embedding_space": msgspec.to_builtins(space.spec),
-            "reranker": None,
+            "reranker": None
+            if reranking is None
+            else {
+                "name": reranking.name,
+                "version": reranking.reranker.version,
+                "weight": reranking.weight,
+                "pool": reranking.pool,
+            },
             "corpus": msgspec.to_builtins(corpus),
             "index": {
                 "definitions": {i.name: i.definition for i in indexes},
@@ -1589,6 +1678,7 @@ class AsyncVeraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
         verb: Verb = "ask",
@@ -1599,12 +1689,14 @@ class AsyncVeraz:
         the caller may not know of is told as what was never ingested: labels that are missing and failures are the operator's
         to know. Raises UsageError where several sources hold the id."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion)
+        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
         check_choice("verb", verb, VERBS)
         for name, value in (("expect", expect), ("source", source), ("fact", fact)):
             check_type(name, value, str, optional=name != "expect")
         identity = await self.identity()
-        asked = Asked(question, k, mode, _question_lang(lang), filters, fusion, exact, as_of, verb)
+        asked = Asked(
+            question, k, mode, _question_lang(lang), filters, fusion, exact, as_of, verb, rerank=rerank
+        )
         around = await self._surroundings(identity)
         return await follow(around, Expected(expect, source, fact), Trial(asked, self.config))
 
@@ -1721,7 +1813,8 @@ class AsyncVeraz:
         other.config = trial.config
         acting = identity if asked.roles is None else replace(identity, roles=asked.roles)
         run = await other._search(
-            acting, asked.question, k, asked.mode, asked.lang, asked.filters, asked.fusion, asked.exact, False, asked.as_of
+            acting, asked.question, k, asked.mode, asked.lang, asked.filters, asked.fusion, asked.exact, False, asked.as_of,
+            asked.rerank,
         )  # fmt: skip
         return other, acting, run
 
@@ -1737,11 +1830,14 @@ class AsyncVeraz:
         return Looked(
             lang=run.result.lang,
             analyser=analyser,
-            groups=tuple(_group(rank, fused, hits) for rank, (fused, hits) in enumerate(groups, 1)),
+            groups=tuple(_in_order(groups, run.reranked)),
             arms={arm: tuple((c.chunk_id, c.score) for c in found) for arm, found in run.arms.items()},
             exact=run.exact,
             pool=run.result.config["pool"],
             postings=postings,
+            reranker=run.result.config["rerank"]["name"]
+            if run.reranked is not None and run.reranked.fallback is None
+            else None,
         )
 
     async def _try_answer(self, identity: Identity, trial: Trial) -> Answered:
@@ -1991,6 +2087,8 @@ class AsyncVeraz:
 
 
 VERBS = ("search", "ask")
+PATIENCE = 600.0
+"""Seconds that a reranker has for one question of an evaluation or a sweep."""
 
 
 class QuestionMemory:
@@ -2011,16 +2109,33 @@ class QuestionMemory:
             self._known[texts[0]] = await self._embedder.embed(texts, kind)
         return self._known[texts[0]]
 
+    @property
+    def gives_tokens(self) -> bool:
+        return isinstance(self._embedder, TokenEncoder) and self._embedder.gives_tokens
+
+    async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:
+        assert isinstance(self._embedder, TokenEncoder)
+        return await self._embedder.encode_tokens(texts, kind)
+
 
 def _rule_of(question: str, lang: str) -> str | None:
     rule = route(question, None if lang in ("auto", "any") else lang)
     return rule.rule if rule else None
 
 
-def _group(rank: int, fused: Fused, hits: Sequence[Hit]) -> Group:
+def _in_order(groups: Sequence[tuple[Fused, Sequence[Hit]]], reranked: RerankRun | None) -> Iterator[Group]:
+    """All groups in the order that search shows: those that it read as the reranker has them, the others behind."""
+    order = [(entry.position, entry.score) for entry in reranked.order] if reranked is not None else []
+    order += [(place, fused.score) for place, (fused, _) in enumerate(groups) if place >= len(order)]
+    for rank, (place, score) in enumerate(order, 1):
+        yield _group(rank, place + 1, score, groups[place][1])
+
+
+def _group(rank: int, fused_rank: int, score: float, hits: Sequence[Hit]) -> Group:
     return Group(
         rank=rank,
-        score=fused.score,
+        fused_rank=fused_rank,
+        score=score,
         chunks=tuple(h.chunk_id for h in hits),
         documents=tuple(h.document.document_id for h in hits if h.document.document_id),
         names=tuple(h.document.external_id for h in hits),

@@ -6,6 +6,7 @@ It stands between the engine, which says how a corpus is loaded, and `search/`, 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from veraz import __version__
 from veraz.config import Config
 from veraz.db.session import Database
-from veraz.errors import UsageError
+from veraz.errors import ProviderError, UsageError
 from veraz.evaluation.sweeps.grid import Base
 from veraz.evaluation.sweeps.pipeline import Loading, SweepSet
 from veraz.ingest.chunkers import spelled_out
@@ -29,6 +30,7 @@ from veraz.search import store
 from veraz.search.fusion import FusionSettings
 from veraz.search.pipeline import SearchRequest, few_rows, run_arm
 from veraz.search.replay import DEEPER, replay
+from veraz.search.reranking import Reranking, passage_text, rerank_scores
 
 Load = Callable[[SweepSet, IndexSetting, Loading], Awaitable[tuple[Identity, bool]]]
 """Who reads the set's documents, loaded as the index setting says; and whether the sweep made that tenant for itself."""
@@ -47,7 +49,7 @@ def configured(config: Config) -> Base:
             "mode": "hybrid",
             "exact": False,
             "k": None,
-            "reranker": "none",
+            "reranker": config.search.rerank,
         },
     )
 
@@ -74,6 +76,7 @@ class SearchBench:
         self._language = language
         self._identities: dict[str, Identity] = {}
         self._sizes: dict[str, store.CorpusSize] = {}
+        self._texts: dict[str, dict[UUID, str]] = {}
 
     async def load(self, of: SweepSet, index: IndexSetting, loading: Loading) -> Corpus:
         identity, made = await self._load(of, index, loading)
@@ -138,10 +141,54 @@ class SearchBench:
             arms,
             owners,
             fusion,
-            k=setting.k or 2 * setting.pool,
+            k=self._read_for(setting),
             pool=setting.pool * (DEEPER if deepened else 1),
         )
         return found.ranked, found.deeper and not deepened
+
+    def _read_for(self, setting: Setting) -> int:
+        """As search reads for a reranker: it may bring up any hit of its pool."""
+        shown = setting.k or 2 * setting.pool
+        return shown if setting.reranker == "none" else max(shown, self._config.search.rerank_pool)
+
+    async def rerank(
+        self,
+        using: Reranking,
+        question: str,
+        ranked: tuple[RankedItem, ...],
+        corpus: Corpus,
+        setting: Setting,
+    ) -> tuple[RankedItem, ...]:
+        """The hits of a ranking in the order that search gives them with this reranker. Raises ProviderError where that would
+        keep the fused order: measured as the reranker's, it would mislead."""
+        hits: dict[str, list[RankedItem]] = {}
+        for item in ranked:
+            hits.setdefault(item.chunk_id or "", []).append(item)
+        keys = [UUID(key) for key in list(hits)[: using.pool]]
+        texts = await self._texts_of(corpus, keys)
+        fused = [items[0].score for items in hits.values()]
+        asked = clean_question(question).strip() if hits else ""
+        run = await rerank_scores(using, asked, fused, [texts[key] for key in keys])
+        if run.fallback is not None:
+            raise ProviderError(
+                f"the reranker {using.name} was of no use for {question[:80]!r}: {run.fallback}",
+                fix="run it again: it goes on where it stood",
+            )
+        groups = list(hits.values())
+        return tuple(
+            replace(item, score=entry.score)
+            for entry in run.order[: setting.k]
+            for item in groups[entry.position]
+        )
+
+    async def _texts_of(self, corpus: Corpus, keys: Sequence[UUID]) -> dict[UUID, str]:
+        """What a reranker reads of chunks. Kept: configurations rank much the same hits."""
+        known = self._texts.setdefault(corpus.tenant, {})
+        if missing := [key for key in keys if key not in known]:
+            async with self._database.transaction(self._identities[corpus.tenant]) as connection:
+                found = await store.hydrate(connection, missing)
+            known.update({key: passage_text(hit) for key, hit in found.items()})
+        return {key: known[key] for key in keys}
 
     async def _size(self, identity: Identity) -> store.CorpusSize:
         async with self._database.transaction(identity) as connection:

@@ -20,7 +20,8 @@ from veraz.nouns.answer import Answer
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Fusion, Mode, SearchResult
+from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
@@ -295,6 +296,7 @@ class Veraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         explain: bool = False,
         trace: bool = True,
@@ -310,6 +312,7 @@ class Veraz:
                 lang=lang,
                 filters=filters,
                 fusion=fusion,
+                rerank=rerank,
                 exact=exact,
                 explain=explain,
                 trace=trace,
@@ -343,6 +346,7 @@ class Veraz:
         k: int | None = None,
         mode: Mode = "hybrid",
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
     ) -> Answer:
@@ -351,7 +355,15 @@ class Veraz:
         revisions that held on that day, and says which of them have changed since."""
         return self._portal.run(
             self._engine.ask(
-                question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+                question,
+                lang=lang,
+                filters=filters,
+                k=k,
+                mode=mode,
+                fusion=fusion,
+                rerank=rerank,
+                exact=exact,
+                as_of=as_of,
             )
         )
 
@@ -363,6 +375,7 @@ class Veraz:
         qrels: Path | None = None,
         ks: Sequence[int] = (5, 10, 20, 100),
         modes: Sequence[Mode] = ("hybrid",),
+        rerank: str | None = None,
         gates: Sequence[str] = (),
         out: Path | None = None,
         trec_run: Path | None = None,
@@ -372,7 +385,8 @@ class Veraz:
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
+        is ingested. `rerank` as for `search`. `baseline` names an earlier run, as for `eval_run`; of a run of several modes,
+        that of the same mode.
         Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
         evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
         its report says so. Raises UsageError for a source that the tenant does not have."""
@@ -383,6 +397,7 @@ class Veraz:
                 qrels=qrels,
                 ks=ks,
                 modes=modes,
+                rerank=rerank,
                 gates=gates,
                 out=out,
                 trec_run=trec_run,
@@ -507,6 +522,7 @@ class Veraz:
         lang: str = "auto",
         filters: Filters | None = None,
         fusion: Fusion | None = None,
+        rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
         verb: Verb = "ask",
@@ -527,6 +543,7 @@ class Veraz:
                 lang=lang,
                 filters=filters,
                 fusion=fusion,
+                rerank=rerank,
                 exact=exact,
                 as_of=as_of,
                 verb=verb,

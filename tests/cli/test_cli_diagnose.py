@@ -57,7 +57,7 @@ def test_every_option_reaches_the_engine(run: Run, fake: FakeEngine) -> None:
     result = run(
         "diagnose", "zinc", "--expect", "a.md#2", "--source", "guides", "--fact", "five mg", "--for", "search", "-k", "5",
         "--mode", "lexical", "--lang", "es", "--filter-source", "x,y", "--doc-lang", "fr", "--as-of", "2024-05-01",
-        "--fusion", "rrf", "--exact",
+        "--fusion", "rrf", "--rerank", "none", "--exact",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     [(name, args, given)] = fake.calls
@@ -73,6 +73,7 @@ def test_every_option_reaches_the_engine(run: Run, fake: FakeEngine) -> None:
         "filters": Filters(sources=("x", "y"), langs=("fr",)),
         "as_of": date(2024, 5, 1),
         "fusion": "rrf",
+        "rerank": "none",
         "exact": True,
     }
 

@@ -16,6 +16,7 @@ from veraz.cli.output import encode
 from veraz.cli.render.bars import LogBars
 from veraz.cli.render.console import clean, duration
 from veraz.cli.render.ingest import progress_detail
+from veraz.nouns.evidence import ArmScore
 
 HIT_FIELDS = {
     "rank", "score", "chunk_id", "document", "ord", "kind", "heading_path", "page", "start", "end", "body", "lexical",
@@ -140,6 +141,22 @@ def test_explain_shows_the_arithmetic_and_the_terms(run: Run, fake: FakeEngine) 
     assert "burn (en): idf 2.500, in 8 chunks" in shown
     assert "in no chunk: cool\n" in shown
     assert "(fr)" not in shown
+
+
+def test_a_reranked_hit_says_how_its_score_was_mixed(run: Run, fake: FakeEngine) -> None:
+    said = {"fused_rank": 4, "fused_score": 0.7, "fused": 0.25, "reranked": 1.0, "scored": True}
+    fusion = {"method": "rrf", "semantic_weight": 0.6, "score": 0.7}
+    explain = {**(nouns.EXPLAINED.explain or {}), "fusion": fusion, "rerank": said}
+    scored = replace(nouns.EXPLAINED, explain=explain, rerank=ArmScore(1, 0.5312))
+    behind = replace(nouns.EXPLAINED, rank=2, explain={**explain, "rerank": {**said, "scored": False}})
+    record = {"name": "maxsim", "weight": 0.8}
+    config = {**nouns.SEARCH.config, "rerank": record}
+    fake.answers["search"] = replace(nouns.SEARCH, hits=(scored, behind), config=config)
+    shown = " ".join(run("search", "x", "--explain").stdout.split())
+    assert "0.6/(60 + semantic rank 2) = 0.7000" in shown
+    assert "rank 4 as fused; reranked: 0.2 × fused 0.2500 + 0.8 × maxsim 1.0000 (of 0.5312) = 0.8750" in shown
+    assert "rank 4 as fused; not scored by maxsim, so behind what was" in shown
+    assert "rerank #1 0.5312" in shown
 
 
 def test_minmax_is_spelled_out_when_the_result_has_its_parts(run: Run, fake: FakeEngine) -> None:

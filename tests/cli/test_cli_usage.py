@@ -116,8 +116,11 @@ def test_global_options_work_around_a_sub_command(run: Run, fake: FakeEngine) ->
 
 def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
     fake.answers["search"] = nouns.SEARCH
-    flags = "-k 3 --mode lexical --lang es --fusion rrf --exact --explain --source a,b --min-authority 4 --doc-lang en"
-    more = "--as-of 2024-06-01 --license cc0,mit --jurisdiction es --published-from 2019-01-01 --published-to 2019-12-31"
+    flags = "-k 3 --mode lexical --lang es --fusion rrf --rerank maxsim --exact --explain --source a,b --doc-lang en"
+    more = (
+        "--as-of 2024-06-01 --min-authority 4 --license cc0,mit --jurisdiction es"
+        " --published-from 2019-01-01 --published-to 2019-12-31"
+    )
     result = run(
         "search",
         "dolor",
@@ -137,6 +140,7 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
         "mode": "lexical",
         "lang": "es",
         "fusion": "rrf",
+        "rerank": "maxsim",
         "exact": True,
         "explain": True,
         "as_of": date(2024, 6, 1),
@@ -153,6 +157,7 @@ def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:
     run("ask", "x")
     assert fake.calls[0][2]["k"] == 10
     assert fake.calls[0][2]["fusion"] is None
+    assert fake.calls[0][2]["rerank"] is fake.calls[1][2]["rerank"] is None
     assert fake.calls[1][2]["k"] is None, "the configured [answer] evidence"
     assert fake.calls[1][2]["lang"] == "auto"
     run("ask", "x", "--fusion", "rrf", "--exact", "-k", "3")

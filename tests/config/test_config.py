@@ -69,6 +69,8 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_INGEST_CONTEXT_WINDOW": "1000",
         "VERAZ_INGEST_CONTEXT_FAILURE": "refuse",
         "VERAZ_CHAT_OPTIONS": '{"seed": 1}',
+        "VERAZ_SEARCH_RERANK": "maxsim",
+        "VERAZ_RERANK_OPTIONS": '{"cohere": {"model": "m"}}',
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',
         "VERAZ_DATABASE_PREPARE": "off",
@@ -215,3 +217,18 @@ def test_a_mapping_in_a_variable_is_json_and_its_lists_are_lists() -> None:
 )
 def test_contexts_without_a_model_or_without_room_are_refused(environ: dict[str, str], says: str) -> None:
     assert says in refused(environ=environ).what
+
+
+def test_options_of_rerankers_are_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "veraz.toml"
+    path.write_text(
+        '[search]\nrerank = "cohere"\nrerank_pool = 20\n[rerank.options.cohere]\nmodel = "m"\nweight = 0.8\n',
+        encoding="utf-8",
+    )
+    config = load(path, {})
+    assert (config.search.rerank, config.search.rerank_pool) == ("cohere", 20)
+    assert config.rerank.options == {"cohere": {"model": "m", "weight": 0.8}}
+    for wrong in ("cohear", "none"):
+        path.write_text(f"[rerank.options.{wrong}]\nmodel = 'm'\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=f"names {wrong}; known: maxsim, cross-encoder"):
+            load(path, {})

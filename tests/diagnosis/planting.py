@@ -18,10 +18,12 @@ import msgspec
 import numpy as np
 from tests.support.corpus import Record, put, record
 from tests.support.hashing import DIMENSION, HashingEmbedder
+from tests.support.reranking import SaidReranker
 
 from veraz.config import AnswerConfig, IngestConfig, SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.corpus import Vectors
+from veraz.providers.rerankers.registry import OpenedReranker
 
 SOURCE = "guides"
 _number = itertools.count()
@@ -140,6 +142,7 @@ def configured(
     answer: Mapping[str, Any] | None = None,
     ingest: Mapping[str, Any] | None = None,
     embedder: HashingEmbedder | None = None,
+    reranker: SaidReranker | None = None,
 ) -> AsyncVeraz:
     other = copy(engine)
     changes: dict[str, Any] = {
@@ -150,6 +153,8 @@ def configured(
     other.config = msgspec.structs.replace(engine.config, **changes)
     if embedder is not None:
         other._embedder = embedder
+    if reranker is not None:
+        other._rerankers = {"cohere": OpenedReranker(reranker, 1.0)}
     return other
 
 

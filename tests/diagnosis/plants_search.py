@@ -19,6 +19,7 @@ from tests.diagnosis.planting import (
     rivals,
 )
 from tests.support.corpus import put, record
+from tests.support.reranking import scoring
 
 from veraz.engine import AsyncVeraz
 from veraz.nouns.corpus import Access
@@ -175,6 +176,36 @@ for _weight, _mode_of_rank in ((0.95, "lexical"), (0.05, "semantic"), (0.9, "lex
 
 def rare(count: int) -> list[dict[str, Any]]:
     return [record(f"rare-{n}", f"osmium sem{310 + n} and other words word{n} besides") for n in range(count)]
+
+
+# --- lost in reranking
+
+for _mode, _k, _configured in (
+    ("lexical", 2, False),
+    ("lexical", 3, True),
+    ("semantic", 2, True),
+    ("hybrid", 4, False),
+):
+
+    @plant("lost in reranking", f"{_mode}, k {_k}, {'configured' if _configured else 'asked'}")
+    async def _pushed_down(
+        engine: AsyncVeraz, _: Path, mode: str = _mode, k: int = _k, configured: bool = _configured
+    ) -> Planted:
+        """The best passage of all, which the reranker likes least."""
+        search = {"rerank_pool": 8, **({"rerank": "cohere"} if configured else {})}
+        own = await own_tenant(
+            engine,
+            embedder=placing(),
+            search=search,
+            reranker=scoring(
+                lambda passage: -1.0 if passage.startswith(("count-9\n", "step-1\n")) else float(len(passage))
+            ),
+        )
+        await put(own, *(counts(9) if mode == "lexical" else steps(range(1, 15))), source=SOURCE)
+        given = {**SEARCH, "mode": mode, "k": k, **({} if configured else {"rerank": "cohere"})}
+        wanted = "count-9" if mode == "lexical" else "step-1"
+        question = "zinc" if mode == "lexical" else "semq"
+        return Planted(own, question, wanted, "lost_in_rerank", given, cause="cohere")
 
 
 # --- folded

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests.support import databases
-from tests.support.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder, TokenHashing
+from tests.support.reranking import failing
 from tests.support.swept import judged_set
 
-from veraz.config import IngestConfig, SearchConfig, load
+from veraz.config import IngestConfig, RerankConfig, SearchConfig, load
 from veraz.engine import AsyncVeraz
-from veraz.errors import UsageError
+from veraz.errors import ProviderError, UsageError
+from veraz.providers.rerankers.registry import OpenedReranker
 
 
 def grid(folder: Path, text: str) -> Path:
@@ -180,3 +182,36 @@ async def test_what_it_writes_is_a_configuration(database: str, tmp_path: Path) 
     assert (tmp_path / "out" / "table.md").read_text(encoding="utf-8").startswith("# Sweep of one")
     kept = b"".join(p.read_bytes() for p in (tmp_path / "out").rglob("*.bin"))
     assert b"kidney" not in kept  # neither documents nor questions
+
+
+async def test_a_reranker_is_an_axis_and_its_figures_are_those_of_an_evaluation(
+    database: str, tmp_path: Path
+) -> None:
+    one = judged_set(tmp_path / "one", copies=5)
+    axis = grid(tmp_path, '[search]\nreranker = ["none", "maxsim"]\n')
+    alone = RerankConfig(options={"maxsim": {"weight": 1.0}})
+    async with await databases.open_engine(
+        database, TokenHashing(), search=SearchConfig(rerank_pool=10), rerank=alone
+    ) as engine:
+        report = await engine.sweep([one], grid=axis, out=tmp_path / "out")
+        for mode, name in (
+            ("hybrid", "reranker maxsim"),
+            ("lexical", "mode lexical, reranker maxsim"),
+            ("semantic", "mode semantic, reranker maxsim"),
+        ):
+            measured = next(m for m in report.measured if m.name == name)
+            [run] = await engine.evaluate(one, modes=(mode,), rerank="maxsim")  # type: ignore[arg-type]
+            [plain] = await engine.evaluate(one, modes=(mode,))  # type: ignore[arg-type]
+            assert run.metrics["ndcg@10"] != plain.metrics["ndcg@10"]
+            for measure in ("ndcg@10", "recall@20", "mrr@10", "map"):
+                assert measured.by_set["one"][measure] == pytest.approx(run.metrics[measure], abs=1e-12)
+
+
+async def test_a_reranker_that_fails_stops_the_sweep(database: str, tmp_path: Path) -> None:
+    """Its figures would be the fused order's."""
+    one = judged_set(tmp_path / "one", documents=10, queries=10)
+    axis = grid(tmp_path, '[search]\nreranker = ["cohere"]\n')
+    async with await databases.open_engine(database, TokenHashing()) as engine:
+        engine._rerankers["cohere"] = OpenedReranker(failing(ProviderError("nobody is there")), 1.0)
+        with pytest.raises(ProviderError, match="nobody is there"):
+            await engine.sweep([one], grid=axis, out=tmp_path / "out")

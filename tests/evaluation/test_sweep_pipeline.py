@@ -188,7 +188,10 @@ async def test_arms_are_asked_deeper_where_search_would(tmp_path: Path) -> None:
 async def test_a_reranker_is_a_name_and_a_function(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    async def oracle(question: str, ranked: tuple[RankedItem, ...], corpus: Corpus) -> tuple[RankedItem, ...]:
+    async def oracle(
+        question: str, ranked: tuple[RankedItem, ...], corpus: Corpus, setting: Setting
+    ) -> tuple[RankedItem, ...]:
+        assert setting.reranker == "oracle"
         seen.append(corpus.tenant)
         right = f"d{question.split()[1]}"
         return tuple(sorted(ranked, key=lambda item: item.docid != right))

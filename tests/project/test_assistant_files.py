@@ -88,7 +88,7 @@ def test_every_option_verb_and_key_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", FILES, ids=lambda page: page.name)
 def test_every_stage_is_named(page: Path) -> None:
     told = set(spans(page))
-    stages = set(get_args(Stage)) - {"found", "lost_in_rerank"}  # the latter is not there yet
+    stages = set(get_args(Stage)) - {"found"}
     assert stages <= told, stages - told
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 import pytest
 from tests.support import databases
-from tests.support.hashing import HashingEmbedder
+from tests.support.hashing import HashingEmbedder, TokenHashing
 from tests.support.swept import judged_set
 
 from veraz.config import Config, SearchConfig
@@ -88,6 +88,54 @@ async def test_it_is_what_search_returns(database: str, tmp_path: Path, name: st
             assert [(item.docid, item.score, item.chunk_id) for item in ranked] == expected
             assert found.config["pool"] == setting.pool * (DEEPER if deep else 1)
         assert deepened == 0 or copies
+
+
+RERANKED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "lexical, few": {"mode": "lexical", "k": 3},
+    "fewer than the pool": {"k": 5},
+    "more than the pool": {"k": 20, "semantic_weight": 0.2},
+}
+
+
+@pytest.mark.parametrize("name", RERANKED)
+async def test_so_it_is_with_a_reranker(database: str, tmp_path: Path, name: str) -> None:
+    folder = judged_set(tmp_path / "set", copies=10)
+    stated = {**RERANKED[name], "reranker": "maxsim"}
+    own = {key: v for key, v in stated.items() if key in SearchConfig.__struct_fields__}
+    search = SearchConfig(rerank="maxsim", rerank_pool=12, **own)
+    async with await databases.open_engine(database, TokenHashing(), search=search) as engine:
+        await engine.ingest([folder / "corpus.jsonl"], source="s")
+
+        async def load(*_: object) -> tuple[Any, bool]:
+            return await engine.identity(), False
+
+        bench = SearchBench(
+            engine._database,
+            engine.config,
+            await engine._open_embedder(),
+            (await engine.space()).space_id,
+            load=load,
+            language=engine._question_lang,
+        )
+        base = configured(engine.config)
+        setting = setting_of({**base.search, **stated}, base.index)
+        (of,) = read_sets([folder], sources=["s"])
+        corpus = await bench.load(of, base.index, lambda *_: None)
+        reranking = await engine._reranking("maxsim")
+        assert reranking is not None
+        for question in QUESTIONS:
+            ranked, _ = await _replayed(bench, corpus, setting, question, tmp_path)
+            ranked = await bench.rerank(reranking, question, ranked, corpus, setting)
+            found = await engine.search(
+                question, k=stated.get("k", 2 * search.pool), mode=setting.mode, trace=False
+            )
+            expected = [
+                (document.external_id, hit.score, str(hit.chunk_id))
+                for hit in found.hits
+                for document in (hit.document, *hit.also)
+            ]
+            assert [(item.docid, item.score, item.chunk_id) for item in ranked] == expected
 
 
 async def test_copies_make_search_look_deeper_and_so_does_the_replay(database: str, tmp_path: Path) -> None:

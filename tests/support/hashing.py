@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, TokenBatch, Vectors
 
 DIMENSION = 384
 _WORD = re.compile(r"\w+")
@@ -74,3 +74,25 @@ def hashed(model: str, text: str) -> Vectors:
 def _feature(model: str, feature: str) -> Vectors:
     seed = hashlib.blake2b(f"{model} {feature}".encode(), digest_size=8).digest()
     return np.random.default_rng(list(seed)).standard_normal(DIMENSION).astype(np.float32)
+
+
+class TokenHashing(HashingEmbedder):
+    """Implements `TokenEncoder` too: a token is a word, its vector the word's hash. `encoded` keeps the texts of every call."""
+
+    gives_tokens = True
+
+    def __init__(self, model: str = "hash", *, max_tokens: int = 512) -> None:
+        super().__init__(model, max_tokens=max_tokens)
+        self.encoded: list[list[str]] = []
+
+    async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:  # noqa: ARG002
+        self.encoded.append(list(texts))
+        words = [_WORD.findall(text.lower()) for text in texts]
+        most = self.space.max_tokens
+        vectors = [
+            np.stack([_feature(self.space.model, word) for word in found[:most]])
+            if found
+            else np.empty((0, DIMENSION), np.float32)
+            for found in words
+        ]
+        return TokenBatch(tuple(vectors), tuple(i for i, found in enumerate(words) if len(found) > most))

@@ -32,6 +32,7 @@ def command(
     mode: Any,
     lang: str,
     fusion: Any,
+    rerank: str | None,
     exact: bool,
     as_of: date | None,
     **conditions: Any,
@@ -45,7 +46,15 @@ def command(
     answer = with_engine(
         state,
         lambda engine: engine.ask(
-            question, lang=lang, filters=filters, k=k, mode=mode, fusion=fusion, exact=exact, as_of=as_of
+            question,
+            lang=lang,
+            filters=filters,
+            k=k,
+            mode=mode,
+            fusion=fusion,
+            rerank=rerank,
+            exact=exact,
+            as_of=as_of,
         ),
     )
     if state.json:

@@ -104,7 +104,15 @@ def command(
 
 
 def _request(
-    *, k: int | None, mode: Any, lang: str, fusion: Any, exact: bool, as_of: date | None, **conditions: Any
+    *,
+    k: int | None,
+    mode: Any,
+    lang: str,
+    fusion: Any,
+    rerank: str | None,
+    exact: bool,
+    as_of: date | None,
+    **conditions: Any,
 ) -> dict[str, Any]:
     filters = filters_of(**conditions)
     return {
@@ -112,6 +120,7 @@ def _request(
         "mode": mode,
         "lang": lang,
         "fusion": fusion,
+        "rerank": rerank,
         "exact": exact,
         "as_of": as_of,
         "filters": filters,

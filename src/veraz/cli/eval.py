@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from veraz.cli import interrupt
-from veraz.cli.options import CUTOFFS, VerbGroup, subverb
+from veraz.cli.options import CUTOFFS, VerbGroup, rerank_option, subverb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import Bars, open_bars
 from veraz.cli.render.console import console, counted
@@ -52,6 +52,7 @@ def command() -> None:
     multiple=True,
     help="Which arms answer (default: hybrid). May be repeated; all for the three.",
 )
+@rerank_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import click
 
 from veraz.cli.state import State
+from veraz.nouns.fusion import Fusion
+from veraz.nouns.rerank import RERANKERS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -319,15 +321,25 @@ def _questioned(function: Function, required: bool, source_flag: str) -> Functio
     return function
 
 
+rerank_option = click.option(
+    "--rerank",
+    type=click.Choice(RERANKERS),
+    metavar="NAME|none",
+    help=f"Who puts the best hits in another order: {', '.join(RERANKERS[1:])}; none for the fused order (default: as"
+    " configured).",
+)
+
+
 def arm_options(function: Function) -> Function:
     """How the arms are read and fused."""
     for decorate in reversed(
         [
             click.option(
                 "--fusion",
-                type=click.Choice(["minmax", "rrf"]),
+                type=click.Choice(get_args(Fusion)),
                 help="How the arms are fused (default: as configured).",
             ),
+            rerank_option,
             click.option(
                 "--exact",
                 is_flag=True,

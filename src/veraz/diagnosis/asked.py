@@ -33,6 +33,7 @@ class Asked:
     as_of: date | None = None
     verb: Verb = "ask"
     roles: tuple[str, ...] | None = None
+    rerank: str | None = None
 
     def limit(self, evidence: int) -> int:
         """The rank down to which a passage counts as found by the search."""

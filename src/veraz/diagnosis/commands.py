@@ -62,7 +62,7 @@ def _flags(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         if name == "k":
             flags.append(f"-k {value}")
-        elif name in ("mode", "lang", "fusion"):
+        elif name in ("mode", "lang", "fusion", "rerank"):
             flags.append(f"--{name} {value}")
         elif name == "exact":
             flags.append("--exact")

@@ -11,7 +11,7 @@ from uuid import UUID
 @dataclass(frozen=True, slots=True)
 class Group:
     """What is shown as one hit: the chunk that ranks first, and all that say the same. `documents` are ids, the head's first;
-    `names` and `sources` theirs, in the same order. `rank` counts from 1."""
+    `names` and `sources` theirs, in the same order. `rank` counts from 1; `fused_rank` is the one before a reranker."""
 
     rank: int
     score: float
@@ -19,12 +19,14 @@ class Group:
     documents: tuple[UUID, ...]
     names: tuple[str, ...]
     sources: tuple[str, ...]
+    fused_rank: int
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
     """`groups`: every candidate, best first. `arms`: chunk ids with scores as each arm ranked them, best first; `exact`: whether
-    it read everything. `pool`: candidates that were asked of each arm. `postings`: how many the question's terms have."""
+    it read everything. `pool`: candidates that were asked of each arm. `postings`: how many the question's terms have.
+    `reranker`: the name of what changed the fused order; None where nothing did."""
 
     lang: str
     analyser: str
@@ -33,6 +35,7 @@ class Looked:
     exact: Mapping[str, bool]
     pool: int
     postings: int
+    reranker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from veraz.diagnosis.stored import Passage, Verdict
 from veraz.errors import UsageError
 from veraz.nouns.corpus import Identity
 from veraz.nouns.diagnosis import Change, Diagnosis, Stage, StagePassed
+from veraz.nouns.fusion import Fusion
 from veraz.text.decode import require_storable
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -326,6 +327,10 @@ class _Walk:
         if place is not None and place.within(trial.limit):
             self._rank = place.rank
             self._pass_arms(looked, passage)
+            if looked.reranker is not None:
+                before = place.group.fused_rank
+                detail = f"rank {place.rank} by the reranker {looked.reranker}, rank {before} as fused"
+                self._pass("lost_in_rerank", detail, fused_rank=before)
             self._pass("cut_by_k", f"rank {place.rank} of the first {trial.limit}", rank=place.rank, **facts)
             return None
         if place is not None and place.is_folded and place.rank <= trial.limit:
@@ -567,9 +572,17 @@ class _Walk:
         facts = {"rank": place.rank, **arm_facts(looked, passage.ids)}
         best = best_arm_rank(looked, passage.ids)
         self._rank = place.rank
+        before = place.group.fused_rank
         further = (
             [Change("request", {"k": place.rank}, f"-k {place.rank}")] if place.rank <= MOST_HITS else []
         )
+        if looked.reranker is not None and before <= trial.limit:
+            detail = f"rank {place.rank} by the reranker {looked.reranker}, beyond {trial.limit}; rank {before} as fused"
+            plain = Change("request", {"rerank": "none"}, "--rerank none")
+            changes = await self._working([plain, *further], passage)
+            return Verdict(
+                "lost_in_rerank", detail, changes, looked.reranker, {**facts, "fused_rank": before}
+            )
         if len(looked.arms) > 1 and best is not None and best[1] <= trial.limit:
             ranks = ", ".join(
                 f"{arm} {facts[arm]['rank'] if arm in facts else 'not at all'}" for arm in looked.arms
@@ -583,10 +596,11 @@ class _Walk:
         return Verdict("cut_by_k", detail, await self._working(further, passage), facts=facts)
 
     def _fusions(self, arm: str) -> Iterator[Change]:
-        """The other method; weights, the nearest first; the one arm alone."""
+        """The other methods; weights, the nearest first; the one arm alone."""
         settings, asked = self._trial.config.search, self._trial.asked
-        other = "rrf" if (asked.fusion or settings.fusion) == "minmax" else "minmax"
-        yield Change("request", {"fusion": other}, f"--fusion {other}")
+        for other in get_args(Fusion):
+            if other != (asked.fusion or settings.fusion):
+                yield Change("request", {"fusion": other}, f"--fusion {other}")
         for weight in sorted(WEIGHTS, key=lambda w: abs(w - settings.semantic_weight)):
             values = {"search.semantic_weight": weight}
             yield Change("settings", values, commands.request({}, values))

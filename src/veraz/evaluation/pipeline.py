@@ -162,7 +162,7 @@ async def evaluate(
         gates=(),
         without_relevant=chosen.without_relevant,
         unjudged=chosen.unjudged,
-        warnings=(*dataset.warnings, *_warnings(bound)),
+        warnings=(*dataset.warnings, *_warnings(bound), *_not_reranked(answers.values())),
         results=tuple(_result(chosen.request(q), grades[q], per_query[q], answers[q]) for q in chosen.judged),
         comparisons=compared,
         facets={name: _figures(chosen.facet(name), answers, per_query) for name in chosen.facets},
@@ -316,6 +316,14 @@ def _warnings(bound: Binding | None) -> Iterable[str]:
             f"{len(bound.unbound)} of {bound.judgements} judgements cannot be earned and count all the same: {said}; "
             "veraz eval check names them"
         )
+
+
+def _not_reranked(answers: Collection[_Answer]) -> Iterable[str]:
+    """A run of a reranker that did not answer would be taken for what it is worth."""
+    reasons = Counter(a.query.unranked for a in answers if a.query and a.query.unranked is not None)
+    if reasons:
+        said, _ = reasons.most_common(1)[0]
+        yield f"{reasons.total()} of {len(answers)} queries kept the fused order; mostly: {said}"
 
 
 UNBOUND = {

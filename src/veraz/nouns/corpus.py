@@ -198,6 +198,15 @@ class EmbeddingBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenBatch:
+    """`vectors`: of each text float32 (tokens, dimension), not scaled, of its own tokens alone: what is put around a text,
+    prefix and special tokens, is left out. `truncated` as of an EmbeddingBatch."""
+
+    vectors: tuple[Vectors, ...]
+    truncated: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ItemFailure:
     path: str
     external_id: str | None

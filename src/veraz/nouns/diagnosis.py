@@ -30,8 +30,8 @@ Stage = Literal[
     "dropped_by_validation",
     "found",
 ]
-"""In the order in which a passage meets them; the first that lost it is named. `lost_in_rerank` is the place of a stage that
-is not there yet: nothing is lost in it."""
+"""In the order in which a passage meets them; the first that lost it is named. Without a reranker nothing is lost in
+`lost_in_rerank`."""
 
 Verb = Literal["search", "ask"]
 

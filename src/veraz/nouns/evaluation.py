@@ -32,7 +32,7 @@ class RankedQuery:
 
     `ranked` is in rank order, which is authoritative: scores may tie or even rise. It may hold several chunks
     of one document. `empty_arms` names the arms that returned nothing. `outcome` is `found` or `nothing`; where
-    the query expects one, also `insufficient` or `routed`.
+    the query expects one, also `insufficient` or `routed`. `unranked`: why a reranker that was asked left the fused order.
     """
 
     ranked: tuple[RankedItem, ...]
@@ -41,6 +41,7 @@ class RankedQuery:
     outcome: str = "found"
     trace_id: str | None = None
     shortfall: Mapping[str, Any] | None = None
+    unranked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from uuid import UUID
 from veraz.nouns.corpus import Span
 
 Mode = Literal["hybrid", "lexical", "semantic"]
-Fusion = Literal["minmax", "rrf"]
 Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 
 

@@ -14,8 +14,10 @@ from veraz.nouns.corpus import (
     SpaceSpec,
     Span,
     TextKind,
+    TokenBatch,
     Vectors,
 )
+from veraz.nouns.rerank import RerankScores
 from veraz.nouns.scan import Picture, SeenLine
 
 
@@ -51,6 +53,34 @@ class TokenEmbedder(Protocol):
         A text longer than the model reads is seen in windows that overlap. A span of the whole of a text that fits has the
         vector that `embed` gives that text as a passage. Raises UsageError where the model gives no token vectors."""
         ...
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """An embedder that shows the vectors of a text's tokens, for late interaction."""
+
+    @property
+    def gives_tokens(self) -> bool: ...
+
+    async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:
+        """The token vectors of each text, in its order. Raises UsageError where the model gives none."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores passages by how well they answer a question. It sees what it is given and nothing else."""
+
+    @property
+    def version(self) -> str:
+        """Everything of the model and its settings that decides a score."""
+        ...
+
+    async def rerank(self, question: str, passages: Sequence[str]) -> RerankScores:
+        """One score for each passage, in order. Raises ProviderError as ChatModel does; MalformedResponse for an answer whose
+        scores cannot be told apart by passage, such as one that names a passage twice or that is not there."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Parser(Protocol):

@@ -7,8 +7,10 @@ from datetime import date, datetime
 from typing import get_args
 
 from veraz.errors import UsageError
-from veraz.nouns.evidence import Fusion, Mode
+from veraz.nouns.evidence import Mode
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.question import Filters
+from veraz.nouns.rerank import RERANKERS
 from veraz.text.decode import require_storable, storable
 
 MODES: tuple[str, ...] = get_args(Mode)
@@ -37,12 +39,14 @@ def check_search(
     filters: Filters,
     as_of: date | None,
     fusion: str | None = None,
+    rerank: str | None = None,
 ) -> None:
     """Raises UsageError for an argument that means nothing, before anything is searched or routed: Python does not check types,
     and a mistaken name must not be read as a default."""
     check_count("k", k, fix="ask for at least one hit: -k 10", optional=True)
     check_choice("mode", mode, MODES)
     check_choice("fusion", fusion, FUSIONS, optional=True)
+    check_choice("rerank", rerank, RERANKERS, optional=True)
     check_type("lang", lang, str)
     check_day("as_of", as_of)
     check_type("filters", filters, Filters)

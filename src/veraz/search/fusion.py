@@ -1,10 +1,13 @@
 """Fusing ranked candidates of several arms into one total order. Pure.
 
-Score fusion follows Fox & Shaw (1994) with min-max normalisation; reciprocal rank fusion Cormack, Clarke & Buettcher (2009).
+Score fusion follows Fox & Shaw (1994); reciprocal rank fusion Cormack, Clarke & Buettcher (2009). Min-max with an arm's least
+possible score in place of the lowest seen is that of Bruch, Gai & Ingber (2023).
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -28,8 +31,8 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class FusionSettings:
-    """`method` is "minmax" or "rrf"; `semantic_weight` in 0..1 is the semantic arm's share, the lexical arm has the rest;
-    `k` is reciprocal rank fusion's constant."""
+    """`method` is one of `METHODS`; `semantic_weight` in 0..1 is the semantic arm's share, the lexical arm has the rest; `k` is
+    reciprocal rank fusion's constant."""
 
     method: str
     semantic_weight: float
@@ -37,6 +40,7 @@ class FusionSettings:
 
 
 Arms = Mapping[str, Sequence[Candidate]]
+"""Rankings by name. An arm that was asked several questions gives several: `semantic`, `semantic:2`."""
 
 
 def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
@@ -65,10 +69,20 @@ def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
 
 
 def arm_weights(arms: Arms, settings: FusionSettings) -> dict[str, float]:
-    """Each arm's share; an arm that was asked alone has all of it."""
-    if len(arms) < 2:
-        return dict.fromkeys(arms, 1.0)
-    return {"semantic": settings.semantic_weight, "lexical": 1 - settings.semantic_weight}
+    """Each ranking's share: that of its arm, divided evenly among the arm's rankings. An arm that was asked alone has all of it.
+    Raises ValueError for the name of no arm."""
+    kinds = Counter(map(_kind, arms))
+    if len(kinds) < 2:
+        return dict.fromkeys(arms, 1.0 / max(1, len(arms)))
+    shares = {"semantic": settings.semantic_weight, "lexical": 1 - settings.semantic_weight}
+    return {name: shares[_kind(name)] / kinds[_kind(name)] for name in arms}
+
+
+def _kind(name: str) -> str:
+    kind = name.partition(":")[0]
+    if kind not in FLOORS:
+        raise ValueError(f"{name!r} is no ranking of an arm")
+    return kind
 
 
 def _arm_order(candidate: Candidate) -> tuple[float, int, int, UUID]:
@@ -102,7 +116,67 @@ def _reciprocal_rank(arms: Arms, weights: Mapping[str, float], k: int) -> Parts:
     }
 
 
+def _zscore(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
+    """weight x (score - lowest) / the standard deviation of the arm's pool: z-scores, moved so that the lowest has 0. What an arm
+    did not return gets 0 from it, as its lowest does."""
+    parts: Parts = {}
+    for arm, candidates in arms.items():
+        if candidates:
+            _, deviation = _spread(candidates)
+            lowest = candidates[-1].score
+            parts[arm] = {
+                c.chunk_id: weights[arm] * ((c.score - lowest) / deviation if deviation > 0 else 1.0)
+                for c in candidates
+            }
+    return parts
+
+
+def _distribution(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
+    """weight x where the score stands between three standard deviations below the mean of the arm's pool, 0, and as many above,
+    1; what lies outside is moved to the end. What an arm did not return gets 0 from it."""
+    parts: Parts = {}
+    for arm, candidates in arms.items():
+        if candidates:
+            mean, deviation = _spread(candidates)
+            parts[arm] = {
+                c.chunk_id: weights[arm]
+                * (min(1.0, max(0.0, (c.score - mean) / (6 * deviation) + 0.5)) if deviation > 0 else 0.5)
+                for c in candidates
+            }
+    return parts
+
+
+def _spread(candidates: Sequence[Candidate]) -> tuple[float, float]:
+    """Mean and standard deviation; the latter is 0 where all scores are equal, whatever rounding says."""
+    scores = [c.score for c in candidates]
+    mean = math.fsum(scores) / len(scores)
+    if min(scores) == max(scores):
+        return mean, 0.0
+    return mean, math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
+
+
+FLOORS: Mapping[str, float] = {"lexical": 0.0, "semantic": -1.0}
+"""The least score that an arm can give: BM25 is not negative, and a cosine at least -1."""
+
+
+def _convex(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
+    """weight x (score - floor) / (best - floor): of the pool only the best counts, so a deeper one changes nothing. What an arm
+    did not return gets 0 from it."""
+    parts: Parts = {}
+    for arm, candidates in arms.items():
+        if candidates:
+            floor = min(FLOORS[_kind(arm)], candidates[-1].score)
+            span = candidates[0].score - floor
+            parts[arm] = {
+                c.chunk_id: weights[arm] * ((c.score - floor) / span if span > 0 else 1.0) for c in candidates
+            }
+    return parts
+
+
 METHODS: Mapping[str, Callable[[Arms, Mapping[str, float], int], Parts]] = {
     "minmax": _minmax,
     "rrf": _reciprocal_rank,
+    "zscore": _zscore,
+    "dbsf": _distribution,
+    "convex": _convex,
 }

@@ -27,6 +27,8 @@ from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 from veraz.search.replay import DEEPER, owner
+from veraz.search.reranking import Reranking, RerankRun, rerank_hits
+from veraz.search.rescoring import Rescored
 
 __all__ = [
     "DEEPER",
@@ -37,6 +39,7 @@ __all__ = [
     "Timer",
     "ask_again",
     "every_group",
+    "read_for",
     "run_arm",
     "run_search",
 ]
@@ -82,7 +85,8 @@ class Timer:
 @dataclass(frozen=True, slots=True)
 class SearchRun:
     """A result with what later stages need of how it came about: the question's vector, both arms' candidates, which of them
-    read everything, how they were fused, and what was asked."""
+    read everything, how they were fused, and what was asked. `fused`: the hits that were read, before a reranker saw them;
+    `reranked`: what came of that, None where none was asked."""
 
     result: SearchResult
     vector: Vectors | None
@@ -90,6 +94,8 @@ class SearchRun:
     exact: Mapping[str, bool]
     fusion: FusionSettings
     request: SearchRequest
+    fused: tuple[Hit, ...] = ()
+    reranked: RerankRun | None = None
 
 
 async def run_search(
@@ -99,9 +105,11 @@ async def run_search(
     space_id: int | None,
     config: SearchConfig,
     request: SearchRequest,
+    reranking: Reranking | None = None,
 ) -> SearchRun:
     """Runs the arms that the mode asks for. A question without searchable words leaves the lexical arm empty; without any
-    text at all nothing is asked and the result says so. Never raises for what `clean_question` lets through."""
+    text at all nothing is asked and the result says so. With `reranking` the best of the fused hits are put in another order,
+    after the transaction, and the best k kept. Never raises for what `clean_question` lets through."""
     timer, notes = Timer(), list[str]()
     question = request.question.strip()
     vector = None
@@ -112,22 +120,29 @@ async def run_search(
         _lexical_question(request, question, config) if request.mode != "semantic" and question else None
     )
     semantic = _semantic_question(request, vector, space_id, config)
+    most = read_for(request.k, reranking)
     async with database.transaction(identity) as connection:
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
         arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
-        candidates, distinct = await _read(connection, arms, settings, request.k, timer)
-        if _copies_fill(distinct, request.k, arms, pool):
+        candidates, distinct = await _read(connection, arms, settings, most, timer)
+        if _copies_fill(distinct, most, arms, pool):
             pool *= DEEPER
             lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
             arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
-            candidates, distinct = await _read(connection, arms, settings, request.k, timer)
+            candidates, distinct = await _read(connection, arms, settings, most, timer)
         with timer.stage("read"):
             found = await _with_in_force(connection, distinct)
             terms = await _terms(connection, request, question)
             unknown = await store.unknown_sources(connection, request.filters)
     notes += _remarks(request, question, arms, unknown)
-    ranked = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
+    fused = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
+    reranked = None
+    if reranking is not None:
+        with timer.stage("rerank"):
+            reranked = await rerank_hits(reranking, question, fused)
+        notes += reranked.notes
+    ranked = _best(fused, reranked, request.k)
     result = SearchResult(
         trace_id=uuid4(),
         question=request.question,
@@ -140,12 +155,47 @@ async def run_search(
         timings_ms=timer.finish(),
         hits=ranked,
         notes=tuple(notes),
-        config=_configuration(request, config, settings, arms, pool),
+        config={
+            **_configuration(request, config, settings, arms, pool),
+            "rerank": reranked.record if reranked is not None else None,
+        },
         as_of=request.as_of,
     )
     exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
     read_all = {arm: exact[arm] for arm in candidates}
-    return SearchRun(result, vector, candidates, read_all, settings, request)
+    return SearchRun(result, vector, candidates, read_all, settings, request, fused, reranked)
+
+
+def read_for(k: int, reranking: Reranking | None) -> int:
+    """How many hits are read for k that are shown: a reranker may bring up any of its pool."""
+    return k if reranking is None else max(k, reranking.pool)
+
+
+def _best(fused: Sequence[Hit], reranked: RerankRun | None, k: int) -> tuple[Hit, ...]:
+    if reranked is None:
+        return tuple(fused[:k])
+    return tuple(
+        _reranked(fused[entry.position], entry, rank, reranked.fallback is None)
+        for rank, entry in enumerate(reranked.order[:k], 1)
+    )
+
+
+def _reranked(hit: Hit, entry: Rescored, rank: int, decided: bool) -> Hit:
+    if not decided:
+        return hit
+    explain = hit.explain
+    if explain is not None:
+        explain = {
+            **explain,
+            "rerank": {
+                "fused_rank": hit.rank,
+                "fused_score": hit.score,
+                "fused": entry.fused,
+                "reranked": entry.reranked,
+                "scored": entry.rerank is not None,
+            },
+        }
+    return replace(hit, rank=rank, score=entry.score, rerank=entry.rerank, explain=explain)
 
 
 async def every_group(

@@ -27,6 +27,7 @@ def search_record(result: SearchResult) -> dict[str, Any]:
             "end": h.end,
             "lexical": h.lexical,
             "semantic": h.semantic,
+            "rerank": h.rerank,
             "also": [
                 {"source": d.source, "external_id": d.external_id, "revision": d.revision} for d in h.also
             ],

@@ -12,6 +12,7 @@ from veraz.errors import ProviderError
 from veraz.nouns.corpus import SpaceSpec, Vectors
 from veraz.providers.embedders.checks import refuse_degenerate
 from veraz.providers.embedders.onnx_engine import OnnxEmbedder, OnnxEncoder, available_cores, plan_batches
+from veraz.providers.ports import Embedder, TokenEncoder
 
 
 @given(st.lists(st.integers(1, 512), max_size=200), st.integers(1, 4096))
@@ -80,3 +81,56 @@ async def test_a_cut_keeps_the_opening_and_closing_specials_and_equal_texts_run_
     assert batch.truncated == (0, 2)
     assert batch.vectors.shape == (4, 2)
     assert embedder.count_tokens(["abcd", "ab"]) == [8, 6]
+
+
+class Places(OnnxEncoder):
+    """Gives every token its id and its place; gives token vectors."""
+
+    _threads = 1
+    _token_output = "tokens"
+
+    def __init__(self) -> None:
+        pass
+
+    def run_tokens(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        width = max(map(len, rows))
+        given = np.full((len(rows), width, 2), -1, np.float32)
+        for n, row in enumerate(rows):
+            given[n, : len(row)] = [[token, place] for place, token in enumerate(row)]
+        return given
+
+
+async def test_token_vectors_are_those_of_the_text_alone_in_order() -> None:
+    space = SpaceSpec("s", "local", "m", 2, False, "qq", "p", "cosine", 7, "f")
+    embedder = OnnxEmbedder(space, Letters(), Places())
+    assert embedder.gives_tokens
+    assert isinstance(embedder, TokenEncoder)
+    texts = ["ab", "abcdefgh", "a", "abc", "abcd"]
+    batch = await embedder.encode_tokens(texts, "passage")
+    # opening and prefix before, two closing specials behind: of 7 tokens 3 are left
+    assert [bytes(int(token) for token, _ in v).decode() for v in batch.vectors] == [
+        "ab",
+        "abc",
+        "a",
+        "abc",
+        "abc",
+    ]
+    assert all([place for _, place in v] == [2 + n for n in range(len(v))] for v in batch.vectors)
+    assert batch.truncated == (1, 4)
+    asked = await embedder.encode_tokens(["ab"], "query")
+    assert asked.vectors[0].tolist() == [[ord("a"), 3], [ord("b"), 4]]
+    with pytest.raises(ValueError, match="blank"):
+        await embedder.encode_tokens([" "], "query")
+
+
+async def test_the_local_models_token_vectors_do_not_depend_on_their_company(local: Embedder) -> None:
+    assert isinstance(local, TokenEncoder)
+    texts = ["Metformin below an eGFR of forty.", "A cough."]
+    together = await local.encode_tokens([*texts, "long " * 600], "passage")
+    assert together.truncated == (2,)
+    for text, vectors in zip(texts, together.vectors, strict=False):
+        [own] = (await local.encode_tokens([text], "passage")).vectors
+        assert np.abs(own - vectors).max() < 1e-3 * np.abs(own).max()
+    # beside its own tokens a passage has two specials and the prefix
+    bare = local.count_tokens(["x"])[0] - len((await local.encode_tokens(["x"], "passage")).vectors[0])
+    assert [len(v) for v in together.vectors[:2]] == [n - bare for n in local.count_tokens(texts)]

@@ -109,7 +109,11 @@ def explanation(hit: Hit, config: Mapping[str, Any]) -> Text:
     explain = hit.explain or {}
     fusion = explain.get("fusion", {})
     method = fusion.get("method", config.get("fusion", ""))
-    lines = [text(f"fused by {method}: {arithmetic(hit, config)} = {hit.score:.4f}", "dim")]
+    reranked: Mapping[str, Any] | None = explain.get("rerank")
+    fused = hit.score if reranked is None else reranked["fused_score"]
+    lines = [text(f"fused by {method}: {arithmetic(hit, config)} = {fused:.4f}", "dim")]
+    if reranked is not None:
+        lines.append(text(_reranked(hit, reranked, config.get("rerank") or {}), "dim"))
     ties = explain.get("ties", {})
     if ties:
         lines.append(
@@ -119,6 +123,16 @@ def explanation(hit: Hit, config: Mapping[str, Any]) -> Text:
             )
         )
     return Text("\n").join(lines)
+
+
+def _reranked(hit: Hit, said: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """How the reranker's score and the fused one were mixed."""
+    name, weight = record.get("name", "reranker"), float(record.get("weight", 1.0))
+    place = f"rank {said['fused_rank']} as fused"
+    if hit.rerank is None:
+        return f"{place}; not scored by {name}, so behind what was"
+    mixed = f"{1 - weight:.2g} × fused {said['fused']:.4f} + {weight:.2g} × {name} {said['reranked']:.4f}"
+    return f"{place}; reranked: {mixed} (of {hit.rerank.score:.4f}) = {hit.score:.4f}"
 
 
 def arithmetic(hit: Hit, config: Mapping[str, Any]) -> str:

@@ -86,14 +86,15 @@ def _figure(value: object) -> str:
 
 
 def _candidates(hits: Sequence[Record]) -> Table:
-    table = plain_table(
-        "", "document#chunk", "score", "lexical", "semantic", right=("", "score", "lexical", "semantic")
-    )
+    reranked = ("rerank",) if any(hit.get("rerank") for hit in hits) else ()
+    figures = ("score", "lexical", "semantic", *reranked)
+    table = plain_table("", "document#chunk", *figures, right=("", *figures))
     for hit in hits:
         place = text(f"{hit['source']}/{hit['external_id']}#{hit['ord']}")
         if hit.get("revision", 1) != 1:
             place.append(f" r{hit['revision']}", style="dim")
-        arms = (_place_in(hit.get("lexical"), 2), _place_in(hit.get("semantic"), 3))
+        arms = [_place_in(hit.get("lexical"), 2), _place_in(hit.get("semantic"), 3)]
+        arms += [_place_in(hit.get(name), 3) for name in reranked]
         table.add_row(str(hit["rank"]), place, f"{hit['score']:.4f}", *arms)
     return table
 

@@ -19,12 +19,13 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from veraz.config import IngestConfig, SearchConfig
 from veraz.errors import UsageError
+from veraz.nouns.fusion import Fusion
 from veraz.nouns.sweep import ArmSetting, IndexSetting, Setting, Value
 
 MODES = ("hybrid", "lexical", "semantic")
@@ -158,7 +159,7 @@ def _value(place: str, key: str, value: Any, rerankers: Collection[str]) -> Valu
     return checked  # type: ignore[no-any-return]
 
 
-CHOICES: Mapping[str, tuple[str, ...]] = {"mode": MODES, "fusion": ("minmax", "rrf")}
+CHOICES: Mapping[str, tuple[str, ...]] = {"mode": MODES, "fusion": get_args(Fusion)}
 LEAST = {"k": 1, "size": 1, "overlap": 0}
 
 

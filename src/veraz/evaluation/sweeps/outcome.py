@@ -81,9 +81,11 @@ def toml_lines(report: SweepReport, base: Base) -> Iterator[str]:
             key: values[key] for key in ("fusion", "semantic_weight") if values[key] != base.search[key]
         }
     yield from _assignments(SEARCH_KEYS, values, changed, base)
+    was = f"  # was {_toml(base.search['reranker'])}" if "reranker" in changed else ""
+    yield f"rerank = {_toml(report.chosen.setting.reranker)}{was}"
     yield from (
         f"# {key} = {_toml(changed[key])}  # stated with each search, not configured"
-        for key in ("k", "exact", "reranker")
+        for key in ("k", "exact")
         if key in changed
     )
 

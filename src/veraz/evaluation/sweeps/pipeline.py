@@ -100,8 +100,8 @@ class Bench(Protocol):
         ...
 
 
-Rerank = Callable[[str, tuple[RankedItem, ...], Corpus], Awaitable[tuple[RankedItem, ...]]]
-"""A question and its fused ranking, best first → the ranking as the reranker has it."""
+Rerank = Callable[[str, tuple[RankedItem, ...], Corpus, Setting], Awaitable[tuple[RankedItem, ...]]]
+"""A question and its fused ranking, best first → the ranking as the reranker has it, of as many hits as the setting shows."""
 Rerankers = Mapping[str, Rerank | None]
 """By name; None leaves the order as it is."""
 NO_RERANKERS: Rerankers = {"none": None}
@@ -348,7 +348,7 @@ async def _compute(
                 ranked = await arms.ranked(corpus, setting, question)
                 rerank = rerankers[setting.reranker]
                 if rerank is not None:
-                    ranked = await rerank(question, ranked, corpus)
+                    ranked = await rerank(question, ranked, corpus, setting)
                 rankings[query_id] = tuple(item.docid for item in rank_documents(ranked, DEPTH))
                 done += 1
             report("compute", done, total)

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from veraz.errors import UsageError
-from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, Span, TextKind, Vectors
-from veraz.providers.ports import Embedder, TokenEmbedder
+from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, Span, TextKind, TokenBatch, Vectors
+from veraz.providers.ports import Embedder, TokenEmbedder, TokenEncoder
 
 KEY = 32
 FLAGS = 4
@@ -32,8 +32,8 @@ async def nowhere(_hashes: Sequence[bytes]) -> Mapping[bytes, Vectors]:
 
 
 class Remembering:
-    """Implements `Embedder` and `TokenEmbedder` over `inner`. `asked` counts the texts that `inner` was given, `taken` those it
-    was spared. One process at a time may use a file. Raises UsageError for a file that cannot be written."""
+    """Implements `Embedder`, `TokenEmbedder` and `TokenEncoder` over `inner`. `asked` counts the texts that `inner` was given,
+    `taken` those it was spared. One process at a time may use a file. Raises UsageError for a file that cannot be written."""
 
     def __init__(self, inner: Embedder, folder: Path, *, elsewhere: Elsewhere = nowhere) -> None:
         self._inner = inner
@@ -88,6 +88,15 @@ class Remembering:
         else:
             self.taken += len(keys)
         return np.stack([self._vectors.get(key)[0] for key in keys])
+
+    async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:
+        """As `inner` gives them: they are too large to be kept."""
+        inner = self._inner
+        if not isinstance(inner, TokenEncoder):
+            raise UsageError(
+                f"the space {self.space.name!r} has no token vectors", fix="use another reranker"
+            )
+        return await inner.encode_tokens(texts, kind)
 
     async def _look_elsewhere(self, texts: Sequence[str], keys: Sequence[bytes], kind: TextKind) -> None:
         if kind != "passage":
