@@ -47,23 +47,17 @@ def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
     """Every candidate of every arm once, best first. Ties: authority, newer revision, then chunk id, so the order is total."""
     ordered = {arm: sorted(candidates, key=_arm_order) for arm, candidates in arms.items()}
     parts = METHODS[settings.method](ordered, arm_weights(arms, settings), settings.k)
-    found: dict[UUID, Candidate] = {}
-    for candidates in ordered.values():
-        for candidate in candidates:
-            found.setdefault(candidate.chunk_id, candidate)
-    ranks = {arm: {c.chunk_id: i for i, c in enumerate(candidates, 1)} for arm, candidates in ordered.items()}
-    scores = {arm: {c.chunk_id: c.score for c in candidates} for arm, candidates in ordered.items()}
+    found: dict[UUID, tuple[Candidate, dict[str, int], dict[str, float], dict[str, float]]] = {}
+    for arm, candidates in ordered.items():
+        for rank, (candidate, part) in enumerate(zip(candidates, parts[arm], strict=True), 1):
+            entry = found.get(candidate.chunk_id)
+            if entry is None:
+                entry = found[candidate.chunk_id] = (candidate, {}, {}, {})
+            _, entry_ranks, entry_scores, entry_parts = entry
+            entry_ranks[arm], entry_scores[arm], entry_parts[arm] = rank, candidate.score, part
     fused = [
-        Fused(
-            chunk_id=key,
-            score=sum(part.get(key, 0.0) for part in parts.values()),
-            authority=c.authority,
-            revised_at=c.revised_at,
-            ranks={arm: r[key] for arm, r in ranks.items() if key in r},
-            scores={arm: s[key] for arm, s in scores.items() if key in s},
-            parts={arm: part[key] for arm, part in parts.items() if key in part},
-        )
-        for key, c in found.items()
+        Fused(key, sum(added.values()), c.authority, c.revised_at, ranks, scores, added)
+        for key, (c, ranks, scores, added) in found.items()
     ]
     return sorted(fused, key=lambda f: (-f.score, -f.authority, -_day(f.revised_at), f.chunk_id))
 
@@ -93,56 +87,53 @@ def _day(value: date | None) -> int:
     return value.toordinal() if value else 0
 
 
-Parts = dict[str, dict[UUID, float]]
+Parts = dict[str, list[float]]
+"""By ranking: what it adds to the score of each of its candidates, in their order."""
 
 
 def _minmax(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
     """weight x (score - lowest) / (best - lowest) over the arm's own pool; a chunk that an arm did not return gets 0 from it."""
-    parts: Parts = {}
+    parts: Parts = {arm: [] for arm in arms}
     for arm, candidates in arms.items():
         if candidates:
             best, lowest = candidates[0].score, candidates[-1].score
             spread = best - lowest
-            parts[arm] = {
-                c.chunk_id: weights[arm] * ((c.score - lowest) / spread if spread > 0 else 1.0)
-                for c in candidates
-            }
+            parts[arm] = [
+                weights[arm] * ((c.score - lowest) / spread if spread > 0 else 1.0) for c in candidates
+            ]
     return parts
 
 
 def _reciprocal_rank(arms: Arms, weights: Mapping[str, float], k: int) -> Parts:
-    return {
-        arm: {c.chunk_id: weights[arm] / (k + i) for i, c in enumerate(cs, 1)} for arm, cs in arms.items()
-    }
+    return {arm: [weights[arm] / (k + rank) for rank in range(1, len(cs) + 1)] for arm, cs in arms.items()}
 
 
 def _zscore(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
     """weight x (score - lowest) / the standard deviation of the arm's pool: z-scores, moved so that the lowest has 0. What an arm
     did not return gets 0 from it, as its lowest does."""
-    parts: Parts = {}
+    parts: Parts = {arm: [] for arm in arms}
     for arm, candidates in arms.items():
         if candidates:
             _, deviation = _spread(candidates)
             lowest = candidates[-1].score
-            parts[arm] = {
-                c.chunk_id: weights[arm] * ((c.score - lowest) / deviation if deviation > 0 else 1.0)
-                for c in candidates
-            }
+            parts[arm] = [
+                weights[arm] * ((c.score - lowest) / deviation if deviation > 0 else 1.0) for c in candidates
+            ]
     return parts
 
 
 def _distribution(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
     """weight x where the score stands between three standard deviations below the mean of the arm's pool, 0, and as many above,
     1; what lies outside is moved to the end. What an arm did not return gets 0 from it."""
-    parts: Parts = {}
+    parts: Parts = {arm: [] for arm in arms}
     for arm, candidates in arms.items():
         if candidates:
             mean, deviation = _spread(candidates)
-            parts[arm] = {
-                c.chunk_id: weights[arm]
+            parts[arm] = [
+                weights[arm]
                 * (min(1.0, max(0.0, (c.score - mean) / (6 * deviation) + 0.5)) if deviation > 0 else 0.5)
                 for c in candidates
-            }
+            ]
     return parts
 
 
@@ -162,14 +153,12 @@ FLOORS: Mapping[str, float] = {"lexical": 0.0, "semantic": -1.0}
 def _convex(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
     """weight x (score - floor) / (best - floor): of the pool only the best counts, so a deeper one changes nothing. What an arm
     did not return gets 0 from it."""
-    parts: Parts = {}
+    parts: Parts = {arm: [] for arm in arms}
     for arm, candidates in arms.items():
         if candidates:
             floor = min(FLOORS[_kind(arm)], candidates[-1].score)
             span = candidates[0].score - floor
-            parts[arm] = {
-                c.chunk_id: weights[arm] * ((c.score - floor) / span if span > 0 else 1.0) for c in candidates
-            }
+            parts[arm] = [weights[arm] * ((c.score - floor) / span if span > 0 else 1.0) for c in candidates]
     return parts
 
 

@@ -142,6 +142,8 @@ class _Work:
 Loaded = Mapping[tuple[str, IndexSetting], Corpus]
 PerQuery = dict[str, Mapping[str, float]]
 """Query id → measure → value."""
+Rankings = dict[str, tuple[str, ...]]
+"""Query id → document ids, best first."""
 
 
 def check_plan(plan: Plan) -> None:
@@ -246,6 +248,7 @@ class _Arms:
         self._files = files
         self._kept: dict[tuple[Corpus, ArmSetting], KeptArms] = {}
         self._owners: dict[Corpus, dict[UUID, Owner]] = {}
+        self._read: dict[tuple[Corpus, ArmSetting, str], tuple[Candidate, ...] | None] = {}
 
     async def prepare(self, corpus: Corpus, arm: ArmSetting, questions: Sequence[str]) -> None:
         """Takes what was kept, after asking a few of these questions again to see whether it still holds."""
@@ -265,7 +268,9 @@ class _Arms:
         self._work.add("arms kept", kept.known)
 
     async def get(self, corpus: Corpus, arm: ArmSetting, question: str) -> tuple[Candidate, ...] | None:
-        """None: this arm cannot be asked that."""
+        """None: this arm cannot be asked that. Held until `forget_read`."""
+        if (corpus, arm, question) in self._read:
+            return self._read[corpus, arm, question]
         if (corpus, arm) not in self._kept:
             await self.prepare(corpus, arm, (question,))
         kept = self._kept[corpus, arm]
@@ -274,7 +279,12 @@ class _Arms:
             asked = await self._ask(corpus, arm, question)
             kept.keep(question, asked)
             self._work.add("arms asked")
+        self._read[corpus, arm, question] = asked.candidates
         return asked.candidates
+
+    def forget_read(self) -> None:
+        """Only the candidates of some questions are in memory at a time; the others are in files."""
+        self._read.clear()
 
     async def ranked(self, corpus: Corpus, setting: Setting, question: str) -> tuple[RankedItem, ...]:
         """As search would: asked deeper where copies of a few texts filled the pools."""
@@ -321,6 +331,7 @@ async def _ask(
         await arms.prepare(corpus, arm, questions)
         for question in questions:
             await arms.get(corpus, arm, question)
+            arms.forget_read()
             done += 1
             report("ask", done, total)
 
@@ -333,31 +344,37 @@ async def _compute(
     rerankers: Rerankers,
     report: Progress,
 ) -> tuple[list[dict[str, PerQuery]], list[int | None]]:
-    """Each configuration's figures by set, and the first configuration that ranked everything alike."""
-    figures: list[dict[str, PerQuery]] = []
-    alike: list[int | None] = []
-    first: dict[int, int] = {}
+    """Each configuration's figures by set, and the first configuration that ranked everything alike. Question by question, so
+    that what the arms gave for one is read once for all configurations."""
     total, done = len(settings) * sum(len(of.dataset.judged) for of in plan.sets), 0
-    for number, setting in enumerate(settings):
-        found: dict[str, PerQuery] = {}
-        everything: list[tuple[str, tuple[str, ...]]] = []
-        for of in plan.sets:
-            corpus = loaded[of.name, setting.index]
-            rankings: dict[str, tuple[str, ...]] = {}
-            for query_id, question in of.dataset.judged.items():
+    rankings: list[dict[str, Rankings]] = [{of.name: {} for of in plan.sets} for _ in settings]
+    for of in plan.sets:
+        for query_id, question in of.dataset.judged.items():
+            for setting, found in zip(settings, rankings, strict=True):
+                corpus = loaded[of.name, setting.index]
                 ranked = await arms.ranked(corpus, setting, question)
                 rerank = rerankers[setting.reranker]
                 if rerank is not None:
                     ranked = await rerank(question, ranked, corpus, setting)
-                rankings[query_id] = tuple(item.docid for item in rank_documents(ranked, DEPTH))
-                done += 1
+                found[of.name][query_id] = tuple(item.docid for item in rank_documents(ranked, DEPTH))
+            done += len(settings)
             report("compute", done, total)
-            found[of.name] = dict(score(rankings, of.dataset.qrels, MEASURES).per_query)
-            everything += sorted(rankings.items())
-        figures.append(found)
-        place = first.setdefault(hash((setting.index, tuple(everything))), number)
-        alike.append(None if place == number else place)
-    return figures, alike
+            arms.forget_read()
+    figures = [
+        {of.name: dict(score(found[of.name], of.dataset.qrels, MEASURES).per_query) for of in plan.sets}
+        for found in rankings
+    ]
+    return figures, _alike(settings, rankings)
+
+
+def _alike(settings: Sequence[Setting], rankings: Sequence[Mapping[str, Rankings]]) -> list[int | None]:
+    first: dict[int, int] = {}
+    found: list[int | None] = []
+    for number, (setting, ranked) in enumerate(zip(settings, rankings, strict=True)):
+        everything = tuple((name, tuple(sorted(of.items()))) for name, of in ranked.items())
+        place = first.setdefault(hash((setting.index, everything)), number)
+        found.append(None if place == number else place)
+    return found
 
 
 def _choosing(sets: Sequence[SweepSet], *, choosing: bool = True) -> list[tuple[str, str]]:
