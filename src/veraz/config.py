@@ -17,6 +17,7 @@ import msgspec
 import platformdirs
 
 from veraz.errors import ConfigError
+from veraz.nouns.filter import FieldType
 
 REFERENCE = "docs/reference/configuration.md"
 
@@ -142,6 +143,17 @@ class SearchConfig(_Section, frozen=True):
         self._between(0, 1, "semantic_weight")
 
 
+class FiltersConfig(_Section, frozen=True):
+    """`meta`: the types of keys of the metadata, as filter expressions read them: text, number, date, boolean or list; a dotted
+    key is one inside another. A key that is not named is text."""
+
+    meta: dict[str, FieldType] = {}
+
+    def __post_init__(self) -> None:
+        if blank := [key for key in self.meta if not all(part.strip() for part in key.split("."))]:
+            raise ValueError(f"meta names {blank[0]!r}, which is no key")
+
+
 class AnswerConfig(_Section, frozen=True):
     """`evidence` chunks are read for an answer; `sentences` at most are quoted, from at most `documents` documents; below
     `threshold` nothing is answered."""
@@ -248,6 +260,7 @@ class Config(_Section, frozen=True):
     ingest: IngestConfig = IngestConfig()
     chat: ChatConfig = ChatConfig()
     search: SearchConfig = SearchConfig()
+    filters: FiltersConfig = FiltersConfig()
     answer: AnswerConfig = AnswerConfig()
     observability: ObservabilityConfig = ObservabilityConfig()
     auth: AuthConfig = AuthConfig()
@@ -279,6 +292,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "ingest": IngestConfig,
     "chat": ChatConfig,
     "search": SearchConfig,
+    "filters": FiltersConfig,
     "answer": AnswerConfig,
     "observability": ObservabilityConfig,
     "auth": AuthConfig,
