@@ -15,6 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
+from veraz.search import pipeline
 
 
 def ids(result: SearchResult) -> list[str]:
@@ -43,7 +44,10 @@ async def hurried(analysed_database: str) -> AsyncIterator[AsyncVeraz]:
         yield engine
 
 
-async def test_a_scan_that_came_up_short_is_repaired_and_says_so(hurried: AsyncVeraz) -> None:
+async def test_a_scan_that_came_up_short_is_repaired_and_says_so(
+    hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "SAMPLE", 0)
     found = await hurried.search(
         "anything", lang="en", mode="semantic", k=10, filters=Filters(sources=("rare",))
     )

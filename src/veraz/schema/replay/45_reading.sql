@@ -14,14 +14,15 @@ create or replace function veraz.meta_number(value jsonb) returns numeric langua
     select case when jsonb_typeof(value) = 'number' then value::numeric
                 when jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[+-]?[0-9]{1,30}(\.[0-9]{1,30})?$' then (value #>> '{}')::numeric end
 $$;
--- YYYY-MM-DD, perhaps with a time after it. A day that the month does not have would be one of the next.
+-- YYYY-MM-DD, perhaps with a time after it. Nested, because nothing but `case` says what is evaluated first.
 create or replace function veraz.meta_date(value jsonb) returns date language sql immutable strict parallel safe as $$
-    select case when day <= month_end then day end
-      from (select first + (substr(said, 9, 2)::integer - 1) as day, (first::timestamp + interval '1 month' - interval '1 day')::date as month_end
-              from (select said, make_date(substr(said, 1, 4)::integer, substr(said, 6, 2)::integer, 1) as first
-                      from (select value #>> '{}' as said) s
-                     where jsonb_typeof(value) = 'string'
-                       and said ~ '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ].*)?$') m) d
+    select case when jsonb_typeof(value) = 'string'
+                 and value #>> '{}' ~ '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ].*)?$'
+           then case when substr(value #>> '{}', 9, 2)::integer
+                       <= extract(day from make_date(substr(value #>> '{}', 1, 4)::integer, substr(value #>> '{}', 6, 2)::integer, 1)
+                                           + interval '1 month' - interval '1 day')
+                then make_date(substr(value #>> '{}', 1, 4)::integer, substr(value #>> '{}', 6, 2)::integer,
+                               substr(value #>> '{}', 9, 2)::integer) end end
 $$;
 create or replace function veraz.meta_boolean(value jsonb) returns boolean language sql immutable strict parallel safe as $$
     select case when jsonb_typeof(value) = 'boolean' or (jsonb_typeof(value) = 'string' and lower(value #>> '{}') in ('true', 'false'))
