@@ -300,9 +300,10 @@ async def _ask(
 
 SAMPLE = 200
 """Documents that are looked at to estimate how many a filter lets through; 0: no estimate, and none are found first."""
-PATIENCE = 8
+PATIENCE = 2
 """Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up: what
-meets the filter is far from the question, and scoring all of that costs less."""
+meets the filter is far from the question then. An index that goes on finds enough, but not the nearest (bench/filters.py: recall
+0.69 at 8 times where a filter left half, and nothing of the question's topic); scoring all that is permitted finds these."""
 
 
 async def _share(connection: Connection, request: SearchRequest) -> float | None:
