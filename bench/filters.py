@@ -2,12 +2,12 @@
 
 python bench/filters.py [--documents 5000] [--rounds 3] [--k 50] [--json FILE]
 
-Documents have ten chunks each and one of 64 topics, which their vectors lie around and their text names; every question is about
-the first topic. A filter is correlated (what it leaves is nearest to the question), uncorrelated, or anti-correlated (nothing of
-the question's topic is left). For each: hits against min(k, matching), recall of either arm against an exact scan, and p50 and p95
-as a ratio to unfiltered searches of the same questions, asked in turn. Fails where fewer than min(k, matching) are found, a recall
-is below 0.95, or a p95 above four times the unfiltered one. On the server that tests share, or $VERAZ_TEST_SERVER; a fresh
-database, dropped afterwards.
+Documents have ten chunks each and one of 64 topics, which their vectors lie around and their text names; every question is
+about the first topic. A filter is correlated (what it leaves is nearest to the question), uncorrelated, or anti-correlated
+(nothing of the question's topic is left). For each: hits against min(k, matching), recall of either arm against an exact
+scan, and p50 and p95 as a ratio to unfiltered searches of the same questions, asked in turn. Fails where fewer than
+min(k, matching) are found, a recall is below 0.95, or a p95 above four times the unfiltered one. On the server that tests
+share, or $VERAZ_TEST_SERVER; a fresh database, dropped afterwards.
 """
 
 from __future__ import annotations

@@ -174,6 +174,7 @@ from veraz.search.pipeline import (
     ask_again,
     every_group,
     few_rows,
+    reaching,
     run_search,
 )
 from veraz.sweeping import SearchBench, configured
@@ -845,8 +846,12 @@ class AsyncVeraz:
         exact: bool,
         explain: bool,
         as_of: date | None = None,
+        every: bool = False,
     ) -> SearchRun:
-        resolved = self._resolved(filters or Filters(), as_of)
+        """`every`: `k` is no wish but all that the configured pools hold."""
+        resolved, config = self._resolved(filters or Filters(), as_of), self.config.search
+        if not every:
+            config = reaching(config, k)
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -863,12 +868,12 @@ class AsyncVeraz:
             exact=exact,
             explain=explain,
             as_of=as_of,
-            few=few_rows(size.own, size.indexed, self.config.search.pool),
+            few=few_rows(size.own, size.indexed, config.pool),
             own=size.own,
             indexed=size.indexed,
         )
         return await run_search(
-            self._database, identity, embedder, space.space_id if space else None, self.config.search, request
+            self._database, identity, embedder, space.space_id if space else None, config, request
         )
 
     def _resolved(self, filters: Filters, as_of: date | None = None) -> Filters:
@@ -1349,7 +1354,9 @@ class AsyncVeraz:
     ) -> RankedQuery:
         """All fused candidates, so that a document's best chunk decides its place and the pool is the one that search uses."""
         asked, pool = clean_question(question), 2 * self.config.search.pool
-        run = await self._search(identity, asked, pool, mode, lang, filters, None, False, False, as_of)
+        run = await self._search(
+            identity, asked, pool, mode, lang, filters, None, False, False, as_of, every=True
+        )
         outcome: str = run.result.outcome
         if assessed and outcome == "found":
             result = await self._assessed(identity, run)

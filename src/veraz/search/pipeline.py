@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+import msgspec
 import numpy as np
 
 from veraz.config import SearchConfig
@@ -38,6 +39,8 @@ __all__ = [
     "Timer",
     "ask_again",
     "every_group",
+    "few_rows",
+    "reaching",
     "run_arm",
     "run_search",
 ]
@@ -150,6 +153,17 @@ async def run_search(
     exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
     read_all = {arm: exact[arm] for arm in candidates}
     return SearchRun(result, vector, candidates, read_all, settings, request)
+
+
+def reaching(config: SearchConfig, k: int) -> SearchConfig:
+    """The configuration with pools of at least `k` candidates: k hits are promised while so many match."""
+    if k <= config.pool:
+        return config
+    return msgspec.structs.replace(config, pool=k, ef_search=max(config.ef_search, min(k, MOST_EF_SEARCH)))
+
+
+MOST_EF_SEARCH = 1000
+"""pgvector takes no more."""
 
 
 async def every_group(
