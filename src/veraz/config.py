@@ -17,6 +17,7 @@ import msgspec
 import platformdirs
 
 from veraz.errors import ConfigError
+from veraz.nouns.filter import FieldType
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.rerank import RERANKERS
 
@@ -148,6 +149,17 @@ class SearchConfig(_Section, frozen=True):
         self._between(0, 1, "semantic_weight")
 
 
+class FiltersConfig(_Section, frozen=True):
+    """`meta`: the types of keys of the metadata, as filter expressions read them: text, number, date, boolean or list; a dotted
+    key is one inside another. A key that is not named is text."""
+
+    meta: dict[str, FieldType] = {}
+
+    def __post_init__(self) -> None:
+        if blank := [key for key in self.meta if not all(part.strip() for part in key.split("."))]:
+            raise ValueError(f"meta names {blank[0]!r}, which is no key")
+
+
 class RerankConfig(_Section, frozen=True):
     """Settings of rerankers; `[search] rerank` names one. `timeout`: seconds for one question, attempts included;
     what takes longer leaves the fused order as it is. `options`: by the name of a reranker, its own, as in
@@ -269,6 +281,7 @@ class Config(_Section, frozen=True):
     ingest: IngestConfig = IngestConfig()
     chat: ChatConfig = ChatConfig()
     search: SearchConfig = SearchConfig()
+    filters: FiltersConfig = FiltersConfig()
     rerank: RerankConfig = RerankConfig()
     answer: AnswerConfig = AnswerConfig()
     observability: ObservabilityConfig = ObservabilityConfig()
@@ -301,6 +314,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "ingest": IngestConfig,
     "chat": ChatConfig,
     "search": SearchConfig,
+    "filters": FiltersConfig,
     "rerank": RerankConfig,
     "answer": AnswerConfig,
     "observability": ObservabilityConfig,

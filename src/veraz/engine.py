@@ -80,6 +80,7 @@ from veraz.evaluation.sweeps.pipeline import Loading, Plan, Rerank, SweepSet, ch
 from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.evaluation.sweeps.pipeline import sweep as run_sweep
 from veraz.evaluation.sweeps.sets import read_sets
+from veraz.filters.typed import both, resolve
 from veraz.identity import store as identities
 from veraz.identity.keys import check_name, expiry, key_prefix, make_key
 from veraz.identity.pipeline import identify_key, identify_token
@@ -184,6 +185,7 @@ from veraz.search.pipeline import (
     ask_again,
     every_group,
     few_rows,
+    reaching,
     run_search,
 )
 from veraz.search.reranking import Reranking, RerankRun
@@ -819,7 +821,10 @@ class AsyncVeraz:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
+        check_search(
+            k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
+            declared=self.config.filters.meta,
+        )  # fmt: skip
         lang = _question_lang(lang)
         identity = await self.identity()
         run = await self._search(
@@ -861,8 +866,13 @@ class AsyncVeraz:
         as_of: date | None = None,
         rerank: str | None = None,
         *,
+        every: bool = False,
         measuring: bool = False,
     ) -> SearchRun:
+        """`every`: `k` is no wish but all that the configured pools hold."""
+        resolved, config = self._resolved(filters or Filters(), as_of), self.config.search
+        if not every:
+            config = reaching(config, k)
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:
@@ -874,22 +884,28 @@ class AsyncVeraz:
             analyser=analyser_for(spoken),
             mode=mode,
             k=k,
-            filters=filters or Filters(),
+            filters=resolved,
             fusion=fusion,
             exact=exact,
             explain=explain,
             as_of=as_of,
-            few=few_rows(size.own, size.indexed, self.config.search.pool),
+            few=few_rows(size.own, size.indexed, config.pool),
+            own=size.own,
+            indexed=size.indexed,
         )
         return await run_search(
             self._database,
             identity,
             embedder,
             space.space_id if space else None,
-            self.config.search,
+            config,
             request,
             await self._reranking(rerank, measuring=measuring),
         )
+
+    def _resolved(self, filters: Filters, as_of: date | None = None) -> Filters:
+        """With their expression read. `today` is the day that is searched."""
+        return resolve(filters, self.config.filters.meta, as_of or datetime.now(UTC).date())
 
     async def _reranking(self, rerank: str | None, *, measuring: bool = False) -> Reranking | None:
         """The reranker of that name, or the configured one. Where quality is measured nobody waits, and a busy machine must not
@@ -997,7 +1013,10 @@ class AsyncVeraz:
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
         revisions that held on that day, and says which of them have changed since."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
+        check_search(
+            k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
+            declared=self.config.filters.meta,
+        )  # fmt: skip
         lang = _question_lang(lang)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
@@ -1084,13 +1103,14 @@ class AsyncVeraz:
         out: Path | None = None,
         trec_run: Path | None = None,
         baseline: str | Path | None = None,
+        where: str | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. `rerank` as for `search`. `baseline` names an earlier run, as for `eval_run`; of a run of several modes,
-        that of the same mode.
+        is ingested. `where` is a filter expression that holds for every query beside its own. `rerank` as for `search`.
+        `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
         Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
         evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
         its report says so. Raises UsageError for a source that the tenant does not have."""
@@ -1111,7 +1131,7 @@ class AsyncVeraz:
         if source is not None:
             await self._check_source(identity, source)
         looked_in = CORPUS if loaded and dataset.manifest else source
-        asking = await self._asking(identity, dataset.asked, dataset.sources, looked_in)
+        asking = await self._asking(identity, dataset.asked, dataset.sources, looked_in, where)
         keeper = _keeper(asking)
         reports = []
         for mode in modes:
@@ -1122,7 +1142,9 @@ class AsyncVeraz:
                 mode=mode,
                 gates=gates,
                 progress=progress,
-                config=await self._evaluation_config(keeper or identity, mode, source, dataset, rerank),
+                config=await self._evaluation_config(
+                    keeper or identity, mode, source, dataset, rerank, where
+                ),
                 readable=await self._readable(asking, dataset.relevant(), source),
                 baseline=earlier[mode].values if earlier else None,
                 baseline_figures=run_figures(earlier[mode].header) if earlier else None,
@@ -1311,6 +1333,7 @@ class AsyncVeraz:
         requests: Mapping[str, QueryRequest],
         of_suite: Sequence[str],
         source: str | None,
+        where: str | None = None,
     ) -> dict[str, AskedAs]:
         """Who asks each query, and in what it looks: as the suite says, where the caller may. Raises UsageError, naming the
         query, for what search would refuse, and AccessDenied for a tenant or a role that is not the caller's."""
@@ -1321,9 +1344,17 @@ class AsyncVeraz:
             try:
                 if who not in acting:
                     acting[who] = await self._acting_for(identity, request)
-                filters = _narrowed(request.filters, of_suite, source)
+                own = replace(request.filters, where=both(request.filters.where, where))
+                filters = _narrowed(own, of_suite, source)
                 clean_question(request.text)
-                check_search(k=None, mode="hybrid", lang=request.lang, filters=filters, as_of=request.as_of)
+                check_search(
+                    k=None,
+                    mode="hybrid",
+                    lang=request.lang,
+                    filters=filters,
+                    as_of=request.as_of,
+                    declared=self.config.filters.meta,
+                )
                 lang = _question_lang(request.lang)
             except UsageError as error:
                 raise type(error)(f"query {query_id!r}: {error.what}", fix=error.fix) from error
@@ -1398,6 +1429,7 @@ class AsyncVeraz:
             False,
             as_of,
             rerank,
+            every=True,
             measuring=True,
         )
         outcome: str = run.result.outcome
@@ -1426,6 +1458,7 @@ class AsyncVeraz:
         source: str | None,
         dataset: Dataset,
         rerank: str | None = None,
+        where: str | None = None,
     ) -> dict[str, Any]:
         """All that could explain a run's figures, but for what the evaluation adds itself."""
         space = await self.space()
@@ -1444,6 +1477,7 @@ class AsyncVeraz:
             "space": space.spec.name,
             "fingerprint": space.spec.fingerprint,
             "source": source,
+            **({"where": where} if where else {}),
             "mode": mode,
             "veraz": __version__,
             "code": code_digest(),
@@ -1689,13 +1723,17 @@ class AsyncVeraz:
         the caller may not know of is told as what was never ingested: labels that are missing and failures are the operator's
         to know. Raises UsageError where several sources hold the id."""
         question, filters = clean_question(question), Filters() if filters is None else filters
-        check_search(k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank)
+        check_search(
+            k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
+            declared=self.config.filters.meta,
+        )  # fmt: skip
         check_choice("verb", verb, VERBS)
         for name, value in (("expect", expect), ("source", source), ("fact", fact)):
             check_type(name, value, str, optional=name != "expect")
         identity = await self.identity()
+        resolved = self._resolved(filters, as_of)
         asked = Asked(
-            question, k, mode, _question_lang(lang), filters, fusion, exact, as_of, verb, rerank=rerank
+            question, k, mode, _question_lang(lang), resolved, fusion, exact, as_of, verb, rerank=rerank
         )
         around = await self._surroundings(identity)
         return await follow(around, Expected(expect, source, fact), Trial(asked, self.config))
@@ -1709,6 +1747,7 @@ class AsyncVeraz:
         qrels: Path | None = None,
         k: int = 10,
         mode: Mode = "hybrid",
+        where: str | None = None,
         most: int = 200,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
@@ -1734,7 +1773,9 @@ class AsyncVeraz:
             await self._check_source(identity, source)
         suite = JudgedRun.of(dataset, results, k) if dataset is not None else JudgedRun.of_run(results, k)
         around = await self._surroundings(identity)
-        trial = partial(self._suite_trial, identity, dataset, suite, k=k, mode=mode, source=source)
+        trial = partial(
+            self._suite_trial, identity, dataset, suite, k=k, mode=mode, source=source, where=where
+        )
         missed = await self._missed(around, suite, trial, k, progress)
         failures = []
         followed = spread(missed, most)
@@ -1776,16 +1817,22 @@ class AsyncVeraz:
         k: int,
         mode: Mode,
         source: str | None,
+        where: str | None,
     ) -> Trial:
         """A judged question as its suite says that it is asked; a folder that says nothing has it asked as it stands."""
-        filters = Filters(sources=(source,) if source else None)
+        filters = Filters(sources=(source,) if source else None, where=where)
         question = clean_question(suite.texts[query_id])
-        asked = Asked(question, k=k, mode=mode, filters=filters, verb="search")
+        asked = Asked(question, k=k, mode=mode, filters=self._resolved(filters), verb="search")
         request = getattr(dataset, "requests", {}).get(query_id)
         if request is not None:
-            own = replace(request.filters, sources=filters.sources or request.filters.sources)
+            own = replace(
+                request.filters,
+                sources=filters.sources or request.filters.sources,
+                where=both(request.filters.where, where),
+            )
             roles = request.roles if identity.operator else None  # no file gives a credential other roles
-            asked = replace(asked, lang=request.lang, filters=own, as_of=request.as_of, roles=roles)
+            resolved = self._resolved(own, request.as_of)
+            asked = replace(asked, lang=request.lang, filters=resolved, as_of=request.as_of, roles=roles)
         return Trial(asked, self.config)
 
     async def _surroundings(self, identity: Identity) -> Surroundings:
@@ -1893,7 +1940,7 @@ class AsyncVeraz:
             oversampling=tuple(oversampling), lexical=lexical, seed=seed,
         )  # fmt: skip
         check_choices(choices)
-        filters = Filters() if filters is None else filters
+        filters = self._resolved(Filters() if filters is None else filters)
         parsed = [parse_gate(gate, recall.gate_names(choices.methods, choices.ks)) for gate in gates]
         texts = None
         if suite is not None:

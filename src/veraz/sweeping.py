@@ -112,6 +112,8 @@ class SearchBench:
             filters=Filters(sources=(corpus.source,) if corpus.source else None),
             exact=arm.exact,
             few=few_rows(size.own, size.indexed, arm.pool),
+            own=size.own,
+            indexed=size.indexed,
         )
         stated = {
             name: value

@@ -380,13 +380,14 @@ class Veraz:
         out: Path | None = None,
         trec_run: Path | None = None,
         baseline: str | Path | None = None,
+        where: str | None = None,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
     ) -> tuple[EvalReport, ...]:
         """Runs the judged queries of a BEIR-layout folder or of a suite, once per mode, each as the suite says it is asked.
         A folder with a corpus is loaded into a tenant of its own; one without, and any with `source`, is evaluated on what
-        is ingested. `rerank` as for `search`. `baseline` names an earlier run, as for `eval_run`; of a run of several modes,
-        that of the same mode.
+        is ingested. `where` is a filter expression that holds for every query beside its own. `rerank` as for `search`.
+        `baseline` names an earlier run, as for `eval_run`; of a run of several modes, that of the same mode.
         Gates are evaluated, not enforced: see `evaluation.gates.require`. Runs are kept, so who may not write may not
         evaluate, and only the operator may make that tenant. A run whose queries are asked in several tenants is not kept:
         its report says so. Raises UsageError for a source that the tenant does not have."""
@@ -402,6 +403,7 @@ class Veraz:
                 out=out,
                 trec_run=trec_run,
                 baseline=baseline,
+                where=where,
                 progress=progress,
                 ingest_progress=ingest_progress,
             )
@@ -559,6 +561,7 @@ class Veraz:
         qrels: Path | None = None,
         k: int = 10,
         mode: Mode = "hybrid",
+        where: str | None = None,
         most: int = 200,
         progress: Callable[[int, int], None] | None = None,
         ingest_progress: Progress | None = None,
@@ -575,6 +578,7 @@ class Veraz:
                 qrels=qrels,
                 k=k,
                 mode=mode,
+                where=where,
                 most=most,
                 progress=progress,
                 ingest_progress=ingest_progress,

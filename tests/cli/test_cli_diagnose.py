@@ -112,11 +112,13 @@ def test_json_is_the_noun(run: Run, fake: FakeEngine) -> None:
 def test_a_suite_is_shown_in_clusters(run: Run, fake: FakeEngine) -> None:
     fake.answers["diagnose_suite"] = SUITE
     result = run(
-        "diagnose", "--suite", "judged", "--source", "guides", "-k", "7", "--mode", "lexical", "--most", "9"
-    )
+        "diagnose", "--suite", "judged", "--source", "guides", "-k", "7", "--mode", "lexical", "--most", "9",
+        "--filter", "authority >= 4",
+    )  # fmt: skip
     assert result.exit_code == 0, result.output
     [(_, args, given)] = fake.calls
     assert args == (Path("judged"),)
+    assert given["where"] == "authority >= 4"
     assert (given["source"], given["k"], given["mode"], given["most"]) == ("guides", 7, "lexical", 9)
     assert (
         "5 of 20 relevant documents over 4 questions are not among the first 10 (25.0 %)"

@@ -101,6 +101,22 @@ def test_search_finds_and_explains(filled: Run) -> None:
 def test_filters_are_applied(filled: Run) -> None:
     spanish = document(filled("search", "golpe de calor", "--doc-lang", "es", "--json"))
     assert {hit["document"]["lang"] for hit in spanish["hits"]} == {"es"}
+    expression = "lang = 'es' and not authority > 4 and title ~ 'CALOR' and published_at is null"
+    filtered = document(filled("search", "golpe de calor", "--filter", expression, "--json"))
+    every = document(filled("search", "golpe de calor", "--json"))
+    assert {h["chunk_id"] for h in filtered["hits"]} == {
+        h["chunk_id"]
+        for h in every["hits"]
+        if h["document"]["lang"] == "es"
+        and h["document"]["authority"] <= 4
+        and "calor" in h["document"]["title"].lower()
+        and h["document"]["published_at"] is None
+    }
+    for verb in (("search", "burns"), ("ask", "burns"), ("diagnose", "burns", "--expect", "a")):
+        refused = filled(*verb, "--filter", "colour = 'red'")
+        assert refused.exit_code == 2, verb
+        assert "no field 'colour'" in refused.stderr
+        assert "fields: source" in refused.stderr
     nothing = filled("search", "burns", "--source", "elsewhere")
     assert nothing.exit_code == 0
     assert nothing.stdout.startswith("nothing found")

@@ -130,6 +130,10 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
         "2020-01-01",
         "--revised-to",
         "2021-12-31",
+        "--filter",
+        "lang = 'en' or lang = 'fr'",
+        "--filter",
+        "authority >= 4",
     )
     assert result.exit_code == 0
     _, (question,), given = fake.calls[0]
@@ -149,6 +153,14 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
     assert (filters.revised_from, filters.revised_to) == (date(2020, 1, 1), date(2021, 12, 31))
     assert (filters.licenses, filters.jurisdictions) == (("cc0", "mit"), ("es",))
     assert (filters.published_from, filters.published_to) == (date(2019, 1, 1), date(2019, 12, 31))
+    assert filters.where == "(lang = 'en' or lang = 'fr') and (authority >= 4)"
+
+
+def test_several_filters_are_each_an_expression(run: Run, fake: FakeEngine) -> None:
+    result = run("search", "a", "--filter", "lang = 'en') or (lang = 'fr'", "--filter", "authority >= 4")
+    assert result.exit_code == 2
+    assert "never opened" in result.stderr
+    assert fake.calls == []
 
 
 def test_defaults_of_search_and_ask(run: Run, fake: FakeEngine) -> None:

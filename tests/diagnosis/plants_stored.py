@@ -419,6 +419,15 @@ FILTERS: dict[str, tuple[Filters, dict[str, Any], dict[str, Any]]] = {
     "revised to": (Filters(revised_to=date(2020, 1, 1)), {"revised_at": "2023-05-05"}, {}),
     "published from": (Filters(published_from=date(2024, 1, 1)), {"published_at": "2023-05-05"}, {}),
     "published to": (Filters(published_to=date(2020, 1, 1)), {"published_at": "2023-05-05"}, {}),
+    "expression": (Filters(where="authority >= 4 and lang = 'pt'"), {}, {"authority": 2}),
+    "expression, one part": (Filters(where="not license = 'MIT' and revised_at >= today - 1 years"), {}, {}),
+    "expression, metadata": (
+        Filters(where="meta.category = 'security' or meta.category is null"),
+        {"category": "other"},
+        {},
+    ),
+    "expression, chunk": (Filters(where="source is not null and heading any ('Nowhere')"), {}, {}),
+    "filter and expression": (Filters(langs=("pt",), where="not title ~ ''"), {}, {}),
     "two filters": (Filters(langs=("pt",), authority=5), {}, {"authority": 1}),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
@@ -12,6 +13,7 @@ from veraz.config import Config
 from veraz.diagnosis import stored
 from veraz.diagnosis.asked import Asked, Trial, applied
 from veraz.diagnosis.facts import (
+    Excluding,
     KnownChunk,
     KnownDocument,
     KnownRevision,
@@ -22,6 +24,8 @@ from veraz.diagnosis.facts import (
 )
 from veraz.diagnosis.pipeline import Expected
 from veraz.diagnosis.suite import best_remedy, clusters, spread
+from veraz.filters.compose import parts_of
+from veraz.filters.typed import resolve
 from veraz.nouns.corpus import Span
 from veraz.nouns.diagnosis import Change, Diagnosis, Missed
 from veraz.nouns.question import Filters
@@ -47,6 +51,57 @@ def passage(
     return stored.Passage(
         document, tuple(kept), kept[-1], kept[shown] if shown is not None else None, (CHUNK,), (CHUNK,), None, None, None
     )  # fmt: skip
+
+
+def excluding(where: str, *unmet: int) -> tuple[Filters, tuple[Excluding, ...]]:
+    """Filters, and their conditions, of which the chunk does not meet those with these numbers."""
+    filters = resolve(Filters(where=where), {}, NOW.date())
+    conditions, _, _ = parts_of(filters)
+    has = {"lang": "en", "authority": 3, "license": None, "meta": {"a": {"b": [1, "x"]}}}
+    return filters, tuple(
+        Excluding(condition, {CHUNK.chunk_id: has} if n in unmet else {})
+        for n, condition in enumerate(conditions)
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "unmet", "detail", "rest"),
+    [
+        ("authority >= 4", (0,), "--filter: authority >= 4 (it has 3)", None),
+        (
+            "authority >= 4 and lang = 'en' and not lang = 'fr'",
+            (0,),
+            "--filter: authority >= 4 (it has 3)",
+            "lang = 'en' and not lang = 'fr'",
+        ),
+        (
+            "(lang = 'fr' or license = 'it''s') and authority = 3",
+            (0,),
+            "--filter: lang = 'fr' or license = 'it''s' (it has lang en, license nothing)",
+            "authority = 3",
+        ),
+        ("meta.a.b all ('y') and lang = 'en'", (0,), "meta.a.b all ('y') (it has 1, x)", "lang = 'en'"),
+        ("lang = 'fr' and authority = 9", (0, 1), "authority = 9 (it has 3)", None),
+    ],
+)
+def test_the_part_of_an_expression_that_excludes_it_is_named(
+    where: str, unmet: tuple[int, ...], detail: str, rest: str | None
+) -> None:
+    filters, parts = excluding(where, *unmet)
+    verdict = stored.filtered(replace(passage(), excluding=parts), filters)
+    assert verdict is not None
+    assert (verdict.stage, verdict.cause) == ("filtered", "where")
+    assert detail in verdict.detail
+    [change] = verdict.changes
+    assert change.values == {"filters": {"where": rest}}
+    assert change.command == (f"--filter {shlex.quote(rest)}" if rest else "leave out --filter")
+    trial = applied(Trial(Asked("q", filters=filters), Config()), change)
+    assert resolve(trial.asked.filters, {}, NOW.date()) == resolve(Filters(where=rest), {}, NOW.date())
+
+
+def test_an_expression_that_the_passage_meets_excludes_nothing() -> None:
+    filters, parts = excluding("authority >= 3 and lang = 'en'")
+    assert stored.filtered(replace(passage(), excluding=parts), filters) is None
 
 
 def test_a_fact_is_found_whatever_its_case_and_white_space() -> None:

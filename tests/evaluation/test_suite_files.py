@@ -112,6 +112,8 @@ def test_a_query_says_how_it_is_asked(tmp_path: Path) -> None:
         ({"id": "x", "text": "t", "as_of": "May"}, "Invalid RFC3339"),
         ({"id": "x", "text": "t", "split": "test"}, "is in the split 'test'"),
         ({"id": "x", "text": "t", "filters": {"source": "a"}}, "filters by 'source'"),
+        ({"id": "x", "text": "t", "filters": {"where": "lang ="}}, "ends where a value is expected"),
+        ({"id": "x", "text": "t", "filters": {"where": 4}}, "filters"),
         ({"id": "x", "text": "t", "filters": {"sources": "a"}}, "filters: Expected `array"),
         ({"id": "x", "text": "t", "facets": ["a", "a"]}, "facets names one value twice"),
         ({"id": "x", "text": "t", "roles": [""]}, "roles holds a blank text"),

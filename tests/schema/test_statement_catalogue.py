@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import psycopg
@@ -11,15 +14,18 @@ from psycopg import sql
 from psycopg._queries import PostgresQuery
 from psycopg.adapt import Transformer
 from tests.support import databases
-from tests.support.statement_files import statement_files, statement_of
+from tests.support.statement_files import filled, statement_files, statement_of
 
-from veraz.db.statements import embedding_table
 from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, KnownRevision, QuestionWord
 from veraz.diagnosis.store import NearId
 from veraz.engine import AsyncVeraz
 from veraz.evaluation.runs.store import CorpusState, IndexDefinition, QueryRow, RecentRow, RunRow
 from veraz.evaluation.suites.store import HeldRevision, PassageRow, StoredChunk, StoredRevision
+from veraz.filters.compose import composed
+from veraz.filters.fields import FIELDS, OPERATORS
+from veraz.filters.typed import Resolved
 from veraz.ingest.store import DocumentState, KnownRow, Links, LiveRow, PendingPostings, StoredSource, Written
+from veraz.nouns.filter import Comparison, Condition, FieldType, Joint, Not, Value
 from veraz.nouns.identity import Tenant
 from veraz.nouns.lifecycle import Expired, Retention
 from veraz.nouns.shown import HiddenSuccessor, ShownRevision
@@ -168,6 +174,15 @@ ROWS: dict[str, type[Any]] = {
 FILES = statement_files()
 
 
+SLOTTED = [
+    name
+    for name in FILES
+    if name not in SCRIPTS
+    and re.search(r"\{(conditions|documents|revisions|chunks)\}", statement_of(name).as_string(None))
+]
+"""The statements that take a filter expression."""
+
+
 def test_every_folder_of_statements_is_in_the_catalogue() -> None:
     assert {name.split("/")[0] for name in FILES} == set(STAGES)
     assert set(FILES) >= MAINTENANCE | ADMINISTRATOR | SCRIPTS | READING | set(ROWS)
@@ -184,6 +199,47 @@ def test_a_statement_begins_with_its_purpose(name: str) -> None:
 async def test_a_statement_is_prepared_and_planned_by_its_role(unchanged_database: str, name: str) -> None:
     async with await databases.open_engine(unchanged_database) as engine:
         await _planned(engine, name, prepared_text(name))
+
+
+@pytest.mark.parametrize("name", SLOTTED)
+async def test_a_statement_is_planned_with_every_piece_of_a_filter_expression(
+    unchanged_database: str, name: str
+) -> None:
+    """Every field with every operator of its type, alone and all together: each piece could be wrong."""
+    alias = "l" if name == "search/lexical" else "e"
+    tried = [
+        *every_condition(),
+        Joint("and", tuple(every_condition())),
+        Joint("or", tuple(every_condition())),
+    ]
+    async with await databases.open_engine(unchanged_database) as engine:
+        for condition in tried:
+            found = composed(Resolved(where="stated", condition=condition), alias)
+            await _planned(engine, name, prepared_text(name, **found.slots()))
+
+
+VALUES: dict[FieldType, Value] = {
+    "text": "a",
+    "list": "a",
+    "number": Decimal("2.5"),
+    "date": date(2024, 1, 31),
+    "boolean": True,
+}
+
+
+def every_condition() -> list[Condition]:
+    fields: list[tuple[str, tuple[str, ...], FieldType]] = [(name, (), f.type) for name, f in FIELDS.items()]
+    fields += [("meta", ("a key", "b"), kind) for kind in OPERATORS]
+    tests = [
+        Comparison(name, path, kind, operator, (VALUES[kind],) * COUNT.get(operator, 1), n, n)
+        for n, (name, path, kind, operator) in enumerate(
+            (name, path, kind, operator) for name, path, kind in fields for operator in OPERATORS[kind]
+        )
+    ]
+    return [part for test in tests for part in (test, Not(test))]
+
+
+COUNT = {"is null": 0, "between": 2}
 
 
 async def _planned(engine: AsyncVeraz, name: str, text: str) -> None:
@@ -213,22 +269,19 @@ def test_the_columns_of_a_statement_are_the_fields_of_its_row_class(
     assert columns == [field.name for field in dataclasses.fields(ROWS[name])]
 
 
-def prepared_text(name: str) -> str:
+def prepared_text(name: str, **slots: sql.Composable) -> str:
     """The statement with $1, $2 … in place of its named parameters, over the first embedding space."""
-    composed: Any = statement_of(name)
-    if "{embedding}" in composed.as_string(None):
-        composed = composed.format(embedding=embedding_table(1))
     query = PostgresQuery(Transformer())
-    text = composed.as_string(None)
+    text = filled(statement_of(name), **slots).as_string(None)
     names = dict.fromkeys(part.split(")")[0] for part in text.split("%(")[1:])
     query.convert(text, dict.fromkeys(names) if names else [None] * text.count("%s") or None)
     return query.query.decode()
 
 
 async def plan(connection: psycopg.AsyncConnection[Any], text: str) -> None:
-    await connection.execute(sql.SQL("prepare catalogued as {}").format(sql.SQL(text)))
+    await connection.execute(sql.SQL("prepare catalogued as {}").format(sql.SQL(text)), prepare=False)
     await connection.execute("deallocate catalogued")
     if connection.info.server_version >= 160000:
         # Planning checks what preparing does not: the rights of the role on every table and column.
         explained = sql.SQL("explain (generic_plan) {}").format(sql.SQL(text))
-        assert await (await connection.execute(explained)).fetchall()
+        assert await (await connection.execute(explained, prepare=False)).fetchall()

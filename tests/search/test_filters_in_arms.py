@@ -15,6 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
+from veraz.search import pipeline
 
 
 def ids(result: SearchResult) -> list[str]:
@@ -43,7 +44,10 @@ async def hurried(analysed_database: str) -> AsyncIterator[AsyncVeraz]:
         yield engine
 
 
-async def test_a_scan_that_came_up_short_is_repaired_and_says_so(hurried: AsyncVeraz) -> None:
+async def test_a_scan_that_came_up_short_is_repaired_and_says_so(
+    hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "SAMPLE", 0)
     found = await hurried.search(
         "anything", lang="en", mode="semantic", k=10, filters=Filters(sources=("rare",))
     )
@@ -67,6 +71,11 @@ async def test_a_scan_that_came_up_short_is_repaired_and_says_so(hurried: AsyncV
         (Filters(sources=()), 0),
         (Filters(sources=("nobody",)), 0),
         (Filters(langs=("fr",)), 0),
+        (Filters(where="source = 'rare'"), large.RARE),
+        (Filters(where="source = 'rare' and revised_at between 2024-01-03 and 2024-01-05"), 3),
+        (Filters(sources=("rare",), where="document in ('rare3', 'bulk0')"), 1),
+        (Filters(where="source = 'rare' and not kind = 'paragraph'"), 0),
+        (Filters(where="authority > 5"), 0),
     ],
 )
 @pytest.mark.parametrize("exact", [False, True])
@@ -88,6 +97,15 @@ async def test_random_filtered_questions_are_in_order_and_as_many_as_exact(large
             sources=chance.choice((None, ("bulk",), ("rare",), ("bulk", "rare"))),
             authority=chance.choice((None, 1, 3, 5)),
             revised_from=chance.choice((None, None, date(2024, 1, 10))),
+            where=chance.choice(
+                (
+                    None,
+                    "authority >= 3",
+                    "not source = 'bulk'",
+                    "title ~ '1' or source = 'rare'",
+                    "heading ~ '7'",
+                )
+            ),
         )
         question = words.question(chance.randint(1, 6)) + chance.choice(("", f" {large.FAR}"))
         asked: dict[str, Any] = {
@@ -119,3 +137,50 @@ async def test_the_best_lexical_match_is_found_whatever_matches_before_it(large_
     far = {c.chunk_id for c in filtered}
     assert len(far) == large.RARE
     assert [c for c in everything if c.chunk_id in far] == filtered
+
+
+@pytest.mark.parametrize(
+    "where", [None, "source = 'bulk'", "not title ~ 'nowhere'", "authority < 5 and heading is not null"]
+)
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+async def test_three_hundred_are_three_hundred(
+    large_engine: AsyncVeraz, where: str | None, mode: Any
+) -> None:
+    """Whatever the pool: k hits while so many match."""
+    asked: dict[str, Any] = {"lang": "en", "mode": mode, "filters": Filters(where=where), "trace": False}
+    question = large.words().question(5)
+    whole = await large_engine.search(question, k=300, **asked)
+    assert len(whole.hits) == 300
+    assert len({h.chunk_id for h in whole.hits}) == 300
+    scores = [h.score for h in whole.hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(("where", "first"), [("source = 'rare'", True), ("source = 'bulk'", False)])
+async def test_the_way_is_chosen_by_the_share_that_is_left(
+    large_engine: AsyncVeraz, where: str, first: bool
+) -> None:
+    found = await large_engine.search(large.words().question(5), lang="en", filters=Filters(where=where))
+    assert found.config["filters"]["documents_first"] is first
+    assert (found.config["filters"]["share"] < 0.2) is first
+
+
+async def test_what_is_left_far_from_the_question_is_found_exactly(
+    hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the estimate is wrong, the walk gives up and what is permitted is scored: the same as an exact search."""
+
+    async def half(*_: Any) -> tuple[int, int]:
+        return 200, 100
+
+    monkeypatch.setattr(pipeline.store, "filter_share", half)
+    monkeypatch.setattr(pipeline, "few_rows", lambda *_: False)
+    rare = Filters(where="source = 'rare'")
+    for mode in ("semantic", "hybrid"):
+        asked: dict[str, Any] = {"lang": "en", "mode": mode, "filters": rare, "k": 20, "trace": False}
+        found = await hurried.search("anything at all", **asked)
+        exact = await hurried.search("anything at all", exact=True, **asked)
+        assert ids(found) == ids(exact)
+        assert len(found.hits) == large.RARE
+        assert found.config["filters"]["documents_first"] is False
+        assert found.config["semantic"]["exact"] is True

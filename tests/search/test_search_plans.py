@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import pytest
 from tests.support import databases, large
 from tests.support.plans import Plans, explained, nodes, on, shown
 
-from veraz.config import SearchConfig
 from veraz.nouns.question import Filters
+from veraz.search import store as search_store
 
 LEXICAL = "Purpose: the lexical arm"
 SEMANTIC = "Purpose: the semantic arm. Nearest"
@@ -22,6 +23,7 @@ FILTERS = {
     "no filter": Filters(),
     "source": Filters(sources=("bulk",)),
     "authority and language": Filters(authority=2, langs=("en",)),
+    "expression": Filters(where="authority >= 2 and (lang = 'en' or title ~ 'x') and not license = 'closed'"),
 }
 
 
@@ -174,15 +176,17 @@ PERMITTED = "Purpose: the lexical arm without the inverted file's chunk lists"
 
 async def test_a_starved_lexical_arm_is_repaired_by_sets_each_read_once(analysed_database: str) -> None:
     """On the tenth run: the documents that may be read are found once, not once for every chunk that matches."""
-    settings = SearchConfig(budget=1300)
-    rare, question = Filters(sources=("rare",)), " ".join(large.words().vocabulary[:5])
-    async with await databases.open_engine(analysed_database, large.embedder(), search=settings) as engine:
+    asked = search_store.LexicalQuestion(" ".join(large.words().vocabulary[:5]), "en", 100, 1300, 600)
+    async with await databases.open_engine(analysed_database, large.embedder()) as engine:
         await engine._database._pool.resize(1, 1)
-        for _ in range(9):
-            await engine.search(question, lang="en", mode="lexical", filters=rare, trace=False)
-        async with explained(engine) as plans:
-            found = await engine.search(question, lang="en", mode="lexical", filters=rare, trace=False)
-    assert found.hits
+        for run in range(10):
+            async with (
+                explained(engine) if run == 9 else nullcontext() as plans,
+                engine._database.transaction(await engine.identity()) as connection,
+            ):
+                found = await search_store.lexical_permitted(connection, Filters(), asked)
+    assert found
+    assert plans is not None
     plan = plans.of(PERMITTED)
     for table in ("document", "revision", "chunk_lexical"):
         reads = [n for n in on(plan, table) if n["Node Type"] != "Bitmap Index Scan"]
@@ -191,3 +195,58 @@ async def test_a_starved_lexical_arm_is_repaired_by_sets_each_read_once(analysed
     assert not [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG], (
         shown(plan)
     )
+
+
+NARROW = "Purpose: both arms over the documents that the caller may read and that meet the filters"
+SHARE = "Purpose: how large a share of the tenant's documents"
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(sources=("rare",)),
+        Filters(where="source = 'rare' and not license = 'closed'"),
+        Filters(where="source = 'rare' and not heading ~ 'nowhere'"),
+    ],
+    ids=["filters", "expression", "expression about chunks"],
+)
+async def test_few_documents_are_found_first_and_only_theirs_is_scored(url: str, filters: Filters) -> None:
+    """On the tenth run: documents once, by sets; of chunks and vectors those of the permitted documents alone."""
+    plans = await tenth_search(url, filters)
+    plan = plans.of(NARROW)
+    of_chunks = "heading" in (filters.where or "")  # policies look the document of each chunk up
+    for table in ("document", "revision"):
+        reads = [n for n in on(plan, table) if n["Node Type"] != "Bitmap Index Scan"]
+        assert reads, shown(plan)
+        assert of_chunks or all(n["Actual Loops"] <= 2 for n in reads), shown(plan)
+    for table in ("chunk_lexical", "embedding_1"):
+        reads = [n for n in on(plan, table) if n["Node Type"] != "Bitmap Index Scan" and n["Actual Loops"]]
+        assert reads, shown(plan)
+        assert all(n["Node Type"] != "Seq Scan" for n in reads), shown(plan)
+        assert sum(n["Actual Loops"] * n["Actual Rows"] for n in reads) <= 2 * large.RARE, shown(plan)
+    assert not on(plan, "embedding_1_hnsw"), shown(plan)
+    assert not [q for q, _ in plans.found if LEXICAL in q or SEMANTIC in q]
+
+
+async def test_the_share_of_a_filter_is_estimated_by_keys(analysed_database: str) -> None:
+    plan = (await tenth_search(analysed_database, FILTERS["expression"])).of(SHARE)
+    for table, key in (("document", "document_id"), ("revision", "revision_id")):
+        assert all(key in n.get("Index Cond", "") for n in on(plan, table)), shown(plan)
+    steps = on(plan, "chunk_lexical")
+    assert steps, shown(plan)
+    assert all(n["Actual Rows"] <= 1 for n in steps), f"it read whole documents\n{shown(plan)}"
+
+
+async def test_an_expression_is_bound_into_the_plan_of_each_arm(tenth_expression: Plans) -> None:
+    """Inside the arm, as parameters: no literal of the expression stands in what was executed."""
+    for words in (LEXICAL, SEMANTIC):
+        query = next(q for q, _ in tenth_expression.found if words in q)
+        assert "p.license = $" in query
+        assert "closed" not in query
+        conditions = [n.get("Filter", "") for n in nodes(tenth_expression.of(words))]
+        assert any("license" in c and "authority" in c for c in conditions), shown(tenth_expression.of(words))
+
+
+@pytest.fixture
+async def tenth_expression(url: str) -> Plans:
+    return await tenth_search(url, FILTERS["expression"])

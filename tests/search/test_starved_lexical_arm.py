@@ -15,6 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
+from veraz.search import pipeline
 
 SECTIONS = 50
 
@@ -78,11 +79,27 @@ async def test_a_reader_without_the_labels_finds_what_it_may_read(frugal: AsyncV
     ]
 
 
-@pytest.mark.parametrize("filters", [Filters(sources=("t",)), Filters(authority=5)])
-async def test_a_filter_does_not_starve_it(frugal: AsyncVeraz, filters: Filters) -> None:
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(sources=("t",)),
+        Filters(authority=5),
+        Filters(where="authority > 4"),
+        Filters(where="not source = 's' and not heading ~ 'part'"),
+    ],
+)
+@pytest.mark.parametrize("estimated", [True, False])
+async def test_a_filter_does_not_starve_it(
+    frugal: AsyncVeraz, filters: Filters, estimated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents that a filter leaves are found first where they are few; where nobody estimated that, the arm is repaired."""
+    if not estimated:
+        monkeypatch.setattr(pipeline, "SAMPLE", 0)
     found = await lexical(await insider(frugal), filters=filters)
     assert ids(found) == ["public"]
-    assert found.shortfall is not None
+    assert (found.shortfall is None) == estimated
+    assert found.config["filters"]["documents_first"] == estimated
+    assert found.config["lexical"]["exact"] is True
 
 
 async def test_where_enough_may_be_read_nothing_is_repeated(frugal: AsyncVeraz) -> None:

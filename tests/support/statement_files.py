@@ -6,7 +6,10 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from veraz.db.statements import statement
+from psycopg import sql
+
+from veraz.db.statements import embedding_table, statement
+from veraz.filters.compose import UNFILTERED
 
 
 def statement_files() -> list[str]:
@@ -16,6 +19,17 @@ def statement_files() -> list[str]:
 
 def statement_of(name: str) -> Any:
     return statement(*name.rsplit("/", 1))
+
+
+SLOTS = {"embedding": embedding_table(1), **UNFILTERED.slots(), "parts": sql.SQL("true")}
+
+
+def filled(text: sql.SQL, **slots: sql.Composable) -> sql.Composable:
+    """A statement over the first embedding space, without a filter expression unless `slots` holds what one becomes. A text
+    without slots stays as it is: braces are doubled where there are slots alone."""
+    wanted = {**SLOTS, **slots}
+    plain = text.as_string(None)
+    return text.format(**wanted) if any(f"{{{name}}}" in plain for name in wanted) else text
 
 
 def _below(folder: Traversable, path: str) -> list[str]:

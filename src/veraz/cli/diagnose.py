@@ -14,7 +14,7 @@ from veraz.cli.output import emit
 from veraz.cli.render.bars import open_bars
 from veraz.cli.render.console import console, counted
 from veraz.cli.render.diagnosis import show_diagnosis, show_suite
-from veraz.cli.search import filters_of
+from veraz.cli.search import filters_of, where_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import UsageError
@@ -155,6 +155,7 @@ def _whole(
                 qrels=qrels,
                 k=asked["k"] or 10,
                 mode=asked["mode"],
+                where=where_of(asked["where"]),
                 most=most,
                 progress=lambda done, total: bars.show("diagnose", done, total, f"{done:,} of {total:,}"),
                 ingest_progress=lambda tally: bars.show(

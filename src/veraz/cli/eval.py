@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from veraz.cli import interrupt
-from veraz.cli.options import CUTOFFS, VerbGroup, rerank_option, subverb
+from veraz.cli.options import CUTOFFS, WORDS, VerbGroup, rerank_option, subverb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import Bars, open_bars
 from veraz.cli.render.console import console, counted
+from veraz.cli.search import where_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.nouns.evidence import Mode
@@ -71,6 +72,14 @@ def command() -> None:
     help="Compare with an earlier run: the beginning of its id, or a folder that --out wrote.",
 )
 @click.option(
+    "--filter",
+    "where",
+    type=WORDS,
+    multiple=True,
+    metavar="EXPR",
+    help="Have every query look only in what meets this expression, beside its own filters.",
+)
+@click.option(
     "--gate",
     "gates",
     multiple=True,
@@ -89,6 +98,7 @@ def run(state: State, /, folder: Path, modes: tuple[Any, ...], **settings: Any) 
     from veraz.evaluation.gates import require
     from veraz.evaluation.report import report_json
 
+    where = where_of(settings.pop("where"))
     chosen: tuple[Mode, ...] = MODES if "all" in modes else tuple(dict.fromkeys(modes)) or ("hybrid",)
     with (
         open_bars() as bars,
@@ -96,7 +106,7 @@ def run(state: State, /, folder: Path, modes: tuple[Any, ...], **settings: Any) 
     ):
         reports = with_engine(
             state,
-            lambda engine: engine.evaluate(folder, modes=chosen, **_progress(bars), **settings),
+            lambda engine: engine.evaluate(folder, modes=chosen, where=where, **_progress(bars), **settings),
             bars=bars,
         )
     if state.json:

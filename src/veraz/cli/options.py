@@ -310,6 +310,14 @@ def _questioned(function: Function, required: bool, source_flag: str) -> Functio
                 help="Only documents published on or before this day.",
             ),
             click.option(
+                "--filter",
+                "where",
+                type=WORDS,
+                multiple=True,
+                metavar="EXPR",
+                help="Only what meets this expression, e.g. \"authority >= 4 and not lang = 'fr'\"; several must all hold.",
+            ),
+            click.option(
                 "--as-of",
                 type=DATE,
                 metavar="DATE",

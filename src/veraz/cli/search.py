@@ -85,6 +85,7 @@ def filters_of(
     jurisdictions: tuple[str, ...] | None,
     published_from: date | None,
     published_to: date | None,
+    where: tuple[str, ...] = (),
 ) -> Filters:
     """The filters that the options of `question_options` name. Raises UsageError for a range that is empty."""
     from veraz.nouns.question import Filters
@@ -106,4 +107,15 @@ def filters_of(
         jurisdictions=jurisdictions,
         published_from=published_from,
         published_to=published_to,
+        where=where_of(where),
     )
+
+
+def where_of(expressions: tuple[str, ...]) -> str | None:
+    """Several --filter hold together."""
+    from veraz.filters.typed import both
+
+    found = None
+    for expression in expressions:
+        found = both(found, expression)
+    return found

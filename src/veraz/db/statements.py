@@ -16,9 +16,10 @@ def statement(stage: str, name: str) -> sql.SQL:
     return sql.SQL(cast("LiteralString", text))  # type: ignore[redundant-cast]
 
 
-def space_statement(stage: str, name: str, space_id: int) -> sql.Composed:
-    """A statement over one embedding space's table, `{embedding}` in the file: tables cannot be bound as parameters."""
-    return statement(stage, name).format(embedding=embedding_table(space_id))
+def space_statement(stage: str, name: str, space_id: int, **slots: sql.Composable) -> sql.Composed:
+    """A statement over one embedding space's table, `{embedding}` in the file: tables cannot be bound as parameters. `slots`: of
+    a filter expression, composed by veraz.filters."""
+    return statement(stage, name).format(embedding=embedding_table(space_id), **slots)
 
 
 def embedding_table(space_id: int) -> sql.Identifier:

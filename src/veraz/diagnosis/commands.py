@@ -17,6 +17,7 @@ FILTER_FLAGS: Mapping[str, str] = {
     "revised_to": "--revised-to",
     "published_from": "--published-from",
     "published_to": "--published-to",
+    "where": "--filter",
 }
 """Of `search` and `ask`."""
 

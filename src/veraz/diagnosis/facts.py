@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
 
 from veraz.nouns.corpus import AccessRule, Span
+from veraz.nouns.filter import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,14 @@ class KnownChunk:
 
     def says(self, fact: str) -> bool:
         return any(found(fact, text) is not None for text in (self.display, self.embedded or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Excluding:
+    """A condition of a filter expression, and the chunks that do not meet it, each with what it has by names of fields."""
+
+    condition: Condition
+    chunks: Mapping[UUID, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from veraz.db.session import Connection, Database
 from veraz.diagnosis import commands, store, stored
 from veraz.diagnosis.asked import Trial, applied, configured
 from veraz.diagnosis.facts import (
+    Excluding,
     KnownChunk,
     KnownDocument,
     KnownFailure,
@@ -152,7 +153,7 @@ class _Walk:
         return Verdict("found", detail)
 
     async def _stored(self) -> Passage | Verdict:
-        document, revisions, ord_, chunks, failures = await self._known()
+        document, revisions, ord_, chunks, failures, excluding = await self._known()
         if document is None:
             return await self._never(failures)
         self._document = document
@@ -162,6 +163,7 @@ class _Walk:
             verdict = stored.deleted(document, has_text=False)
             return verdict or await self._never(failures)
         self._revision = passage.revision
+        passage = replace(passage, excluding=excluding)
         trial, now = self._trial, datetime.now(UTC)
         newer = [f for f in failures if f.failed_at >= passage.revisions[0].ingested_at]
         if passage.fact and passage.span is None and newer:
@@ -223,7 +225,14 @@ class _Walk:
 
     async def _known(
         self,
-    ) -> tuple[KnownDocument | None, list[KnownRevision], int | None, list[KnownChunk], list[KnownFailure]]:
+    ) -> tuple[
+        KnownDocument | None,
+        list[KnownRevision],
+        int | None,
+        list[KnownChunk],
+        list[KnownFailure],
+        tuple[Excluding, ...],
+    ]:
         """What is stored under the expected id. One statement decides whether who asks may know of it; where it gives nothing,
         nothing else is looked up."""
         readings = dict(self._expected.readings())
@@ -240,13 +249,15 @@ class _Walk:
                 failures = await store.known_failures(connection, list(readings), self._expected.source)
             document = self._choose(documents)
             if document is None:
-                return None, [], None, [], failures
+                return None, [], None, [], failures, ()
             revisions = await store.expected_revisions(
                 connection, document.document_id, with_text=self._expected.fact is not None
             )
             ord_ = readings[document.external_id]
             chunks = await self._chunks(connection, document, revisions)
-        return document, revisions, ord_, chunks, failures
+            filters = self._trial.asked.filters
+            excluding = await store.filter_parts(connection, filters, [c.chunk_id for c in chunks])
+        return document, revisions, ord_, chunks, failures, excluding
 
     def _choose(self, documents: Sequence[KnownDocument]) -> KnownDocument | None:
         whole = [d for d in documents if d.external_id == self._expected.name]

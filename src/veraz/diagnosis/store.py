@@ -9,7 +9,16 @@ from uuid import UUID
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
-from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, KnownRevision, QuestionWord
+from veraz.diagnosis.facts import (
+    Excluding,
+    KnownChunk,
+    KnownDocument,
+    KnownFailure,
+    KnownRevision,
+    QuestionWord,
+)
+from veraz.filters.compose import parts_of
+from veraz.nouns.question import Filters
 
 
 async def expected_documents(
@@ -46,6 +55,22 @@ async def known_failures(
 ) -> list[KnownFailure]:
     parameters = {"external_ids": list(external_ids), "source": source}
     return await rows_of(connection, KnownFailure, statement("diagnosis", "known_failures"), parameters)
+
+
+async def filter_parts(
+    connection: Connection, filters: Filters, chunk_ids: Sequence[UUID]
+) -> tuple[Excluding, ...]:
+    """The conditions of the filters' expression, each with the chunks that meet it and what a chunk has that does not."""
+    conditions, parts, parameters = parts_of(filters)
+    if not conditions or not chunk_ids:
+        return ()
+    query = statement("diagnosis", "filter_parts").format(parts=parts)
+    cursor = await connection.execute(query, {**parameters, "chunk_ids": list(chunk_ids)})
+    rows = await cursor.fetchall()
+    return tuple(
+        Excluding(condition, {row[0]: row[2] for row in rows if not row[1][n]})
+        for n, condition in enumerate(conditions)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -12,6 +13,7 @@ from uuid import UUID
 from veraz.diagnosis import commands
 from veraz.diagnosis.asked import Trial
 from veraz.diagnosis.facts import (
+    Excluding,
     KnownChunk,
     KnownDocument,
     KnownFailure,
@@ -20,8 +22,10 @@ from veraz.diagnosis.facts import (
     found,
     held_on,
 )
+from veraz.filters.said import all_of, name_of, said
 from veraz.nouns.corpus import Span
 from veraz.nouns.diagnosis import Change, Stage
+from veraz.nouns.filter import comparisons_of
 from veraz.nouns.question import Filters
 
 
@@ -39,7 +43,8 @@ class Verdict:
 @dataclass(frozen=True, slots=True)
 class Passage:
     """What was expected, as it is stored: a revision of a document, and those of its chunks that count as the passage. `span` is
-    where the fact stands in the revision's text. `shown` is the revision that search would show, were nothing in the way."""
+    where the fact stands in the revision's text. `shown` is the revision that search would show, were nothing in the way.
+    `excluding`: what the conditions of the filter expression make of its chunks."""
 
     document: KnownDocument
     revisions: tuple[KnownRevision, ...]
@@ -50,6 +55,7 @@ class Passage:
     fact: str | None
     span: Span | None
     ord: int | None
+    excluding: tuple[Excluding, ...] = ()
 
     @property
     def ids(self) -> frozenset[UUID]:
@@ -267,15 +273,50 @@ def deleted(document: KnownDocument, *, has_text: bool) -> Verdict | None:
 def filtered(passage: Passage, filters: Filters) -> Verdict | None:
     """Which filters exclude it: the rule of `eligible` in the schema."""
     excluding = dict(_excluding(passage, filters))
-    if not excluding:
+    unmet = _unmet(passage)
+    if not excluding and not unmet:
         return None
-    names = ", ".join(f"{commands.FILTER_FLAGS[name]} (it has {has})" for name, has in excluding.items())
-    change = Change(
-        "request",
-        {"filters": dict.fromkeys(excluding)},
-        "leave out " + " and ".join(commands.FILTER_FLAGS[name] for name in excluding),
+    names = [f"{commands.FILTER_FLAGS[name]} (it has {has})" for name, has in excluding.items()]
+    names += [f"--filter: {said(part.condition)} ({_has(part)})" for part in unmet]
+    values: dict[str, Any] = dict.fromkeys(excluding)
+    how = "leave out " + " and ".join(commands.FILTER_FLAGS[name] for name in excluding) if excluding else ""
+    if unmet:
+        rest = all_of(part.condition for part in passage.excluding if part not in unmet)
+        values["where"] = rest or None
+        instead = f"--filter {shlex.quote(rest)}" if rest else "leave out --filter"
+        how = f"{how}, and {instead}" if how else instead
+    change = Change("request", {"filters": values}, how)
+    return Verdict("filtered", f"excluded by {', '.join(names)}", (change,), ",".join(values))
+
+
+def _unmet(passage: Passage) -> list[Excluding]:
+    """The conditions that keep every chunk of the passage out: those that none meets, else those that the chunk which meets most
+    does not meet. None where one chunk meets all."""
+    if not passage.excluding or not passage.ids:
+        return []
+    by_chunk = {key: [part for part in passage.excluding if key in part.chunks] for key in passage.ids}
+    least = min(by_chunk.values(), key=len)
+    together = [part for part in passage.excluding if passage.ids <= set(part.chunks)]
+    return (together or least) if least else []
+
+
+def _has(part: Excluding) -> str:
+    """What the passage has in the fields that a condition asks for."""
+    has = next(iter(part.chunks.values()))
+    shown = {}
+    for test in comparisons_of(part.condition):
+        value: Any = has.get(test.field)
+        for key in test.path:
+            value = value.get(key) if isinstance(value, dict) else None
+        shown[name_of(test)] = "nothing" if value in (None, [], "") else _short(value)
+    return "it has " + ", ".join(
+        f"{name} {value}" if len(shown) > 1 else value for name, value in shown.items()
     )
-    return Verdict("filtered", f"excluded by {names}", (change,), ",".join(excluding))
+
+
+def _short(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _excluding(passage: Passage, filters: Filters) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,8 @@ from datetime import date
 class Filters:
     """Conditions on source and revision, applied inside each arm; None asks nothing. `sources` are slugs, `langs` ISO 639-1
     codes, `authority` the least that counts; licence and jurisdiction are those of the revision, else of its source; dates are
-    inclusive, and a revision without the date meets neither bound."""
+    inclusive, and a revision without the date meets neither bound. `where` is an expression, which must hold as well: see
+    docs/reference/filters.md."""
 
     sources: tuple[str, ...] | None = None
     langs: tuple[str, ...] | None = None
@@ -21,3 +22,4 @@ class Filters:
     jurisdictions: tuple[str, ...] | None = None
     published_from: date | None = None
     published_to: date | None = None
+    where: str | None = None

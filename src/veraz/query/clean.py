@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import get_args
 
 from veraz.errors import UsageError
+from veraz.filters.typed import Declared, resolve
 from veraz.nouns.evidence import Mode
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.question import Filters
@@ -40,9 +41,10 @@ def check_search(
     as_of: date | None,
     fusion: str | None = None,
     rerank: str | None = None,
+    declared: Declared | None = None,
 ) -> None:
     """Raises UsageError for an argument that means nothing, before anything is searched or routed: Python does not check types,
-    and a mistaken name must not be read as a default."""
+    and a mistaken name must not be read as a default. `declared`: types of keys of the metadata."""
     check_count("k", k, fix="ask for at least one hit: -k 10", optional=True)
     check_choice("mode", mode, MODES)
     check_choice("fusion", fusion, FUSIONS, optional=True)
@@ -51,6 +53,7 @@ def check_search(
     check_day("as_of", as_of)
     check_type("filters", filters, Filters)
     check_filters(lang, filters)
+    resolve(filters, declared or {}, as_of or datetime.now(UTC).date())
 
 
 def check_choice(name: str, value: object, choices: Sequence[str], *, optional: bool = False) -> None:
@@ -91,6 +94,7 @@ def check_names(name: str, values: object) -> None:
 def check_filters(lang: str, filters: Filters) -> None:
     """Raises UsageError for what the database would refuse: a name that it cannot hold, an authority beyond 1 to 5; and for what
     it would misread."""
+    check_type("where", filters.where, str, optional=True)
     for name in ("sources", "langs", "licenses", "jurisdictions"):
         check_names(name, getattr(filters, name))
     for name in ("revised_from", "revised_to", "published_from", "published_to"):

@@ -14,6 +14,7 @@ import numpy as np
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
+from veraz.filters.compose import Composed, composed
 from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
@@ -22,13 +23,15 @@ from veraz.search.fusion import Candidate
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
-    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores."""
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores; at most
+    `walked` are looked up until that many may be read."""
 
     text: str
     analyser: str
     pool: int
     budget: int
     rescored: int
+    walked: int = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,15 @@ class SemanticQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ArmResults:
-    """None: the arm was not asked."""
+    """None: the arm was not asked. `share`: of the documents, as the filters' sample had it; `documents_first`: those that the
+    filters leave were found before anything was scored."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
     lexical_exact: bool
     semantic_exact: bool
+    share: float | None = None
+    documents_first: bool = False
 
 
 async def run_arms(
@@ -61,8 +67,9 @@ async def run_arms(
     asked = []
     async with connection.pipeline():
         if lexical is not None:
-            parameters = _lexical_parameters(lexical, filters)
-            asked.append(await connection.execute(statement("search", "lexical"), parameters))
+            found = composed(filters, "l")
+            query = statement("search", "lexical").format(**found.slots())
+            asked.append(await connection.execute(query, _lexical_parameters(lexical, filters, found)))
         if semantic is not None:
             settings = {
                 "ef_search": str(semantic.ef_search),
@@ -75,7 +82,7 @@ async def run_arms(
         answers = [await cursor.fetchall() for cursor in asked]
     exact = True
     if lexical is not None:
-        exact = answers[0][0][4] if answers[0] else await posting_count(connection, lexical) <= lexical.budget
+        exact = answers[0][0][4] if answers[0] else await _read_all(connection, lexical)
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
@@ -98,8 +105,9 @@ async def run_arms_as_of(
     asked = lexical or semantic
     if asked is None or space_id is None:
         return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
+    of_filter = composed(filters)
     parameters = {
-        **_conditions(filters),
+        **_conditions(filters, of_filter),
         "as_of": day,
         "question": lexical.text if lexical else None,
         "analyser": lexical.analyser if lexical else None,
@@ -108,9 +116,49 @@ async def run_arms_as_of(
     }
     async with connection.pipeline():
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
-        cursor = await connection.execute(space_statement("search", "as_of", space_id), parameters)
+        query = space_statement("search", "as_of", space_id, **of_filter.slots())
+        cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
+    return _both(rows, lexical, semantic)
+
+
+async def _read_all(connection: Connection, question: LexicalQuestion) -> bool:
+    """Whether an empty lexical arm had read and looked up everything. No more chunks match than postings were counted."""
+    return await posting_count(connection, question) <= min(question.budget, question.walked)
+
+
+async def narrow(
+    connection: Connection,
+    filters: Filters,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+) -> ArmResults:
+    """Both arms over the documents that meet the filters, which are found first: exact."""
+    space_id = semantic.space_id if semantic is not None else await _active_space(connection)
+    asked = lexical or semantic
+    if asked is None or space_id is None:
+        return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
+    found = composed(filters)
+    parameters = {
+        **_conditions(filters, found),
+        "question": lexical.text if lexical else None,
+        "analyser": lexical.analyser if lexical else None,
+        "vector": vector_text(semantic.vector) if semantic else None,
+        "pool": asked.pool,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("search", "narrow_plan"), {"by_sets": True})
+        query = space_statement("search", "narrow", space_id, **found.slots())
+        cursor = await connection.execute(query, parameters)
+        await connection.execute(statement("search", "narrow_plan"), {"by_sets": False})
+        rows = await cursor.fetchall()
+    return _both(rows, lexical, semantic)
+
+
+def _both(
+    rows: Sequence[tuple[Any, ...]], lexical: LexicalQuestion | None, semantic: SemanticQuestion | None
+) -> ArmResults:
     found: dict[str, list[Candidate]] = {"lexical": [], "semantic": []}
     for arm, *candidate in rows:
         found[arm].append(Candidate(*candidate))
@@ -120,6 +168,16 @@ async def run_arms_as_of(
         lexical_exact=True,
         semantic_exact=True,
     )
+
+
+async def filter_share(connection: Connection, filters: Filters, sample: int) -> tuple[int, int]:
+    """How many documents were looked at, and how many of them may be read and meet the filters."""
+    found = composed(filters)
+    query = statement("search", "filter_share").format(**found.slots())
+    cursor = await connection.execute(query, {**_conditions(filters, found), "sample": sample})
+    row = await cursor.fetchone()
+    assert row is not None
+    return row[0], row[1]
 
 
 async def posting_count(connection: Connection, question: LexicalQuestion) -> int:
@@ -134,15 +192,17 @@ async def lexical_permitted(
     connection: Connection, filters: Filters, question: LexicalQuestion
 ) -> list[Candidate]:
     """The lexical arm over every row that may be read and meets the filters: exact, whatever the budget."""
+    found = composed(filters)
     parameters = {
-        **_conditions(filters),
+        **_conditions(filters, found),
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
     }
     async with connection.pipeline():
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
-        cursor = await connection.execute(statement("search", "lexical_permitted"), parameters)
+        query = statement("search", "lexical_permitted").format(**found.slots())
+        cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
     return [Candidate(*row) for row in rows]
@@ -182,8 +242,9 @@ async def corpus_size(connection: Connection, space_id: int | None) -> CorpusSiz
     )
 
 
-def _conditions(filters: Filters) -> dict[str, Any]:
+def _conditions(filters: Filters, of_filter: Composed) -> dict[str, Any]:
     return {
+        **of_filter.parameters,
         "sources": list(filters.sources) if filters.sources is not None else None,
         "langs": list(filters.langs) if filters.langs is not None else None,
         "authority": filters.authority,
@@ -196,9 +257,10 @@ def _conditions(filters: Filters) -> dict[str, Any]:
     }
 
 
-def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str, Any]:
+def _lexical_parameters(question: LexicalQuestion, filters: Filters, found: Composed) -> dict[str, Any]:
     return {
-        **_conditions(filters),
+        **_conditions(filters, found),
+        "walked": question.walked,
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
@@ -207,23 +269,25 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str
     }
 
 
-async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
-    name = "semantic_exact" if question.exact else "semantic"
+async def _ask_semantic(
+    connection: Connection, filters: Filters, question: SemanticQuestion, *, exact: bool | None = None
+) -> Any:
+    exactly = question.exact if exact is None else exact
+    found = composed(filters)
     parameters = {
-        **_conditions(filters),
+        **_conditions(filters, found),
         "vector": vector_text(question.vector),
         "pool": question.pool,
     }
-    return await connection.execute(space_statement("search", name, question.space_id), parameters)
+    name = "semantic_exact" if exactly else "semantic"
+    query = space_statement("search", name, question.space_id, **found.slots())
+    return await connection.execute(query, parameters)
 
 
 async def semantic_exact(
     connection: Connection, filters: Filters, question: SemanticQuestion
 ) -> list[Candidate]:
-    parameters = {**_conditions(filters), "vector": vector_text(question.vector), "pool": question.pool}
-    cursor = await connection.execute(
-        space_statement("search", "semantic_exact", question.space_id), parameters
-    )
+    cursor = await _ask_semantic(connection, filters, question, exact=True)
     return [Candidate(*row[:4]) for row in await cursor.fetchall()]
 
 

@@ -13,8 +13,7 @@ from tests.support.attack.keys import KEYS, UNIQUE_KEYS
 from tests.support.attack.registry import KEYS_WITHOUT_TENANT, STATEMENTS, TABLES, Kind, Shows
 from tests.support.attack.siege import Siege
 from tests.support.corpus import table
-from tests.support.statement_files import statement_of
-from veraz.db.statements import embedding_table
+from tests.support.statement_files import filled, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ def of_functions() -> Iterator[Mutation]:
         ("rows",),
         "document",
     )
-    for name in ("eligible", "eligible_documents", "valid_revisions", "last_successor"):
+    for name in ("eligible", "eligible_documents", "valid_revisions", "filterable", "last_successor"):
         yield Mutation(
             f"{name} does not ask may_read", _without(name, r"veraz\.may_read\([^)]*\)", "true"), ("alone",)
         )
@@ -386,6 +385,7 @@ COVERED = (
     "search/semantic_exact",
     "search/as_of",
     "search/lexical_permitted",
+    "search/narrow",
 )
 """Without it these show the same: eligible(), eligible_documents() and valid_revisions() ask for the tenant. They have mutations
 of their own."""
@@ -405,5 +405,4 @@ def of_statements() -> Iterator[tuple[str, str, sql.Composable]]:
 
 
 def _composed(text: str) -> sql.Composable:
-    composed = sql.SQL(text)  # type: ignore[arg-type]
-    return composed.format(embedding=embedding_table(1)) if "{embedding}" in text else composed
+    return filled(sql.SQL(text))  # type: ignore[arg-type]

@@ -180,6 +180,8 @@ def _of_a_search() -> Mapping[str, Any]:
         "pool": 1000,
         "budget": 1_000_000,
         "rescored": 1000,
+        "walked": 1_000_000,
+        "sample": 1000,
         "space_id": 1,
         **dict.fromkeys((*filters, "published_from", "published_to")),
     }

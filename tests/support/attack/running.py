@@ -19,8 +19,7 @@ from tests.support.attack.registry import (
 )
 from tests.support.attack.siege import Siege
 from tests.support.corpus import table
-from tests.support.statement_files import statement_of
-from veraz.db.statements import embedding_table
+from tests.support.statement_files import filled, statement_of
 
 Texts = Mapping[str, sql.Composable]
 """Statements in place of the files of these names."""
@@ -81,8 +80,7 @@ def statements(siege: Siege, texts: Texts | None = None) -> Leaks:
 def _text(name: str, texts: Texts | None) -> sql.Composable:
     if texts and name in texts:
         return texts[name]
-    text: sql.SQL = statement_of(name)
-    return text.format(embedding=embedding_table(1)) if "{embedding}" in text.as_string(None) else text
+    return filled(statement_of(name))
 
 
 def _tried(

@@ -11,6 +11,7 @@ import msgspec
 
 from veraz.errors import UsageError
 from veraz.evaluation.lines import fault, identifier, objects
+from veraz.filters.grammar import parse
 from veraz.nouns.question import Filters
 from veraz.nouns.suite import Expected, Manifest, QueryRequest
 
@@ -97,13 +98,18 @@ def _filters(path: Path, number: int, query_id: str, stated: dict[str, Any]) -> 
     if unknown:
         fault(path, number, f"query {query_id!r} filters by {unknown[0]!r}", f"use: {', '.join(FILTERS)}")
     try:
-        return msgspec.convert(stated, Filters)
+        filters = msgspec.convert(stated, Filters)
+        if filters.where is not None:
+            parse(filters.where)
+        return filters
+    except UsageError as error:
+        fault(path, number, f"query {query_id!r}: {error.what}", error.fix or "")
     except msgspec.ValidationError as error:
         fault(
             path,
             number,
             f"query {query_id!r}: filters: {error}",
-            "sources, langs, licenses and jurisdictions are lists, dates are YYYY-MM-DD, authority is 1 to 5",
+            "sources, langs, licenses and jurisdictions are lists, dates YYYY-MM-DD, authority 1 to 5, where an expression",
         )
 
 

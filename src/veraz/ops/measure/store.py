@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +17,7 @@ from psycopg import sql
 from veraz.db.rows import rows_of
 from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection
 from veraz.db.statements import embedding_table, space_statement, statement
+from veraz.filters.compose import composed
 from veraz.nouns.corpus import Vectors
 from veraz.nouns.question import Filters
 from veraz.ops.measure.methods import Setting
@@ -27,7 +28,14 @@ HERE = "ops/measure"
 
 def conditions(filters: Filters) -> dict[str, Any]:
     """Filters as the parameters of a statement."""
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(filters).items()}
+    stated = {f.name: getattr(filters, f.name) for f in fields(Filters)}
+    lists = {name: list(v) if isinstance(v, tuple) else v for name, v in stated.items()}
+    return {**lists, **composed(filters).parameters}
+
+
+def slots(filters: Filters) -> dict[str, sql.Composable]:
+    """What their expression puts into a statement."""
+    return composed(filters).slots()
 
 
 def vector_text(vector: Vectors) -> str:
@@ -62,7 +70,9 @@ async def sample_chunks(
     connection: Connection, space_id: int, filters: Filters, seed: int, count: int
 ) -> list[ChunkRow]:
     parameters = {**conditions(filters), "seed": seed, "count": count}
-    cursor = await connection.execute(space_statement(HERE, "sample_chunks", space_id), parameters)
+    cursor = await connection.execute(
+        space_statement(HERE, "sample_chunks", space_id, **slots(filters)), parameters
+    )
     return [ChunkRow(*row) for row in await cursor.fetchall()]
 
 
@@ -76,7 +86,8 @@ class ScopeRow:
 
 
 async def scope(connection: Connection, space_id: int, filters: Filters) -> ScopeRow:
-    cursor = await connection.execute(space_statement(HERE, "scope", space_id), conditions(filters))
+    query = space_statement(HERE, "scope", space_id, **slots(filters))
+    cursor = await connection.execute(query, conditions(filters))
     row = await cursor.fetchone()
     assert row is not None
     return ScopeRow(*row)
@@ -194,7 +205,7 @@ async def nearest(
 ) -> list[tuple[UUID, float]]:
     """By whatever index the copy has. Scores: 1 − distance."""
     parameters = {**conditions(filters), "vector": vector_text(vector), "pool": pool}
-    cursor = await connection.execute(copy.statement("scratch_nearest"), parameters)
+    cursor = await connection.execute(copy.statement("scratch_nearest", **slots(filters)), parameters)
     return await cursor.fetchall()
 
 
@@ -218,7 +229,7 @@ async def nearest_by_signs(
         "candidates": candidates,
         "pool": pool,
     }
-    query = copy.statement("scratch_hamming", column=sql.Identifier(signs_of(method)))
+    query = copy.statement("scratch_hamming", column=sql.Identifier(signs_of(method)), **slots(filters))
     return await (await connection.execute(query, parameters)).fetchall()
 
 

@@ -5,10 +5,11 @@
 -- Index: the tenant prefix of revision, document, chunk_lexical and the embedding table, each once, whatever the arms: whether a revision is
 -- valid is a look-up in a hash, which `coalesce` keeps from becoming a join; authority and date are joined to the best alone.
 with valid as materialized (
-    select revision_id, authority, revised_at
+    select v.revision_id, v.authority, v.revised_at
       from veraz.valid_revisions(%(as_of)s::date, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer, %(licenses)s::text[],
                                  %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date, %(published_from)s::date,
-                                 %(published_to)s::date)
+                                 %(published_to)s::date) v
+     where true {revisions}
 ), size as materialized (
     select analyser, greatest(sum(chunks), 1)::double precision as chunks
       from veraz.lexical_stat where tenant_id = veraz.current_tenant() group by analyser
@@ -23,7 +24,7 @@ with valid as materialized (
 ), question_vector as materialized (
     select analyser, ('{{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}}/1000000000')::sparsevec as vec
       from (select analyser, dimension, sum(idf) as idf from idf group by 1, 2) d group by analyser
-), lexical as (
+), matched as (
     select x.chunk_id, x.revision_id, x.score
       from question_vector q
      cross join lateral (
@@ -33,13 +34,23 @@ with valid as materialized (
                and coalesce(l.revision_id in (select revision_id from valid), false) offset 0) x
      where x.score > 0
      order by x.score desc, x.chunk_id
+    offset 0
+), lexical as (
+    select e.chunk_id, e.revision_id, e.score from matched e
+     where true {chunks}
+     order by e.score desc, e.chunk_id
      limit %(pool)s
-), semantic as (
-    select e.chunk_id, e.revision_id, 1 - (e.vec <=> %(vector)s::halfvec) as score
+), compared as (
+    select e.chunk_id, e.revision_id, (e.vec <=> %(vector)s::halfvec) + 0 as distance
       from {embedding} e
      where e.tenant_id = veraz.current_tenant() and %(vector)s::halfvec is not null
        and coalesce(e.revision_id in (select revision_id from valid), false)
-     order by (e.vec <=> %(vector)s::halfvec) + 0, e.chunk_id
+     order by distance, e.chunk_id
+    offset 0
+), semantic as (
+    select e.chunk_id, e.revision_id, 1 - e.distance as score from compared e
+     where true {chunks}
+     order by e.distance, e.chunk_id
      limit %(pool)s
 )
 select 'lexical' as arm, a.chunk_id, a.score, v.authority, v.revised_at from lexical a join valid v using (revision_id)

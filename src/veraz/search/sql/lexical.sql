@@ -3,7 +3,8 @@
 -- Index: posting_pkey (tenant, analyser, term), then chunk_lexical_pkey, document_pkey, revision_pkey, source_pkey per candidate.
 -- Exact while the question's postings fit `budget`; above it the blocks that can add most are read first, and `is_exact` says so; if few
 -- of what they hold is permitted, lexical_permitted.sql repairs it.
--- `rescored` permitted candidates are scored again: they are walked in falling order until that many may be read.
+-- `rescored` permitted candidates are scored again: they are walked in falling order until that many may be read, and no further than
+-- `walked`: a filter that the best matches do not meet would have every match looked up.
 with term as materialized (
     select analyser, term, weight from veraz.query_terms(%(question)s, %(analyser)s)
 ), entry as materialized (
@@ -31,21 +32,23 @@ with term as materialized (
      where o.before < %(budget)s
      group by u.chunk_no
 ), question_vector as materialized (
-    select analyser, ('{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}/1000000000')::sparsevec as vec
+    select analyser, ('{{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}}/1000000000')::sparsevec as vec
       from (select analyser, dimension, sum(idf) as idf from idf group by 1, 2) d group by analyser
 ), permitted as materialized (
     select l.chunk_id, l.analyser, l.bm25, p.authority, p.revised_at
-      from (select chunk_no, approximate from matched order by approximate desc, chunk_no) m
+      from (select chunk_no, approximate from matched order by approximate desc, chunk_no limit %(walked)s) m
      cross join lateral (
             select chunk_id, document_id, analyser, bm25 from veraz.chunk_lexical c
              where c.tenant_id = veraz.current_tenant() and c.chunk_no = m.chunk_no and c.is_current offset 0) l
      cross join lateral veraz.eligible(l.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                              %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                              %(published_from)s::date, %(published_to)s::date) p
+     where true {conditions}
      limit %(rescored)s
 )
 select p.chunk_id, -((p.bm25 <#> q.vec) + 0) as score, p.authority, p.revised_at,
-       (select coalesce(sum(abs(n)), 0) from entry) <= %(budget)s as is_exact
+       (select coalesce(sum(abs(n)), 0) from entry) <= %(budget)s
+       and ((select count(*) from matched) <= %(walked)s or (select count(*) from permitted) >= %(rescored)s) as is_exact
   from permitted p join question_vector q using (analyser)
  order by score desc, p.chunk_id
  limit %(pool)s

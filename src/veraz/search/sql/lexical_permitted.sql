@@ -4,10 +4,11 @@
 -- Index: the tenant prefix of document, revision and chunk_lexical, each once, by sets as in as_of.sql: looking up the document of every
 -- matching chunk would cost most exactly where nearly none is permitted.
 with permitted as materialized (
-    select document_id, authority, revised_at
+    select p.document_id, p.authority, p.revised_at
       from veraz.eligible_documents(%(sources)s::text[], %(langs)s::text[], %(authority)s::integer, %(licenses)s::text[],
                                     %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date, %(published_from)s::date,
-                                    %(published_to)s::date)
+                                    %(published_to)s::date) p
+     where true {documents}
 ), size as materialized (
     select analyser, sum(chunks)::double precision as chunks
       from veraz.lexical_stat where tenant_id = veraz.current_tenant() group by analyser
@@ -21,9 +22,9 @@ with permitted as materialized (
              where tenant_id = veraz.current_tenant() and analyser = t.analyser and term = t.term offset 0) p
      where p.chunks > 0
 ), question_vector as materialized (
-    select analyser, ('{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}/1000000000')::sparsevec as vec
+    select analyser, ('{{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}}/1000000000')::sparsevec as vec
       from (select analyser, dimension, sum(idf) as idf from idf group by 1, 2) d group by analyser
-), best as (
+), scored as (
     select x.chunk_id, x.document_id, x.score
       from question_vector q
      cross join lateral (
@@ -33,6 +34,11 @@ with permitted as materialized (
                and coalesce(l.document_id in (select document_id from permitted), false) offset 0) x
      where x.score > 0
      order by x.score desc, x.chunk_id
+    offset 0
+), best as (
+    select e.chunk_id, e.document_id, e.score from scored e
+     where true {chunks}
+     order by e.score desc, e.chunk_id
      limit %(pool)s
 )
 select b.chunk_id, b.score, p.authority, p.revised_at

@@ -11,5 +11,6 @@ select e.chunk_id, 1 - e.distance as score, p.authority, p.revised_at
  cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                          %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                          %(published_from)s::date, %(published_to)s::date) p
+ where true {conditions}
  order by e.distance, e.chunk_id
  limit %(pool)s

@@ -11,5 +11,6 @@ select e.chunk_id, e.vec::text as vector, left(c.display, 600) as words, c.lang
  cross join lateral (
         select display, lang from veraz.chunk
          where tenant_id = veraz.current_tenant() and chunk_id = e.chunk_id offset 0) c
+ where true {conditions}
  order by e.drawn, e.chunk_id
  limit %(count)s

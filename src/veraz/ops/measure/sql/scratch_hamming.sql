@@ -6,7 +6,7 @@ with candidate as materialized (
      cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                              %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                              %(published_from)s::date, %(published_to)s::date) p
-     where e.tenant_id = veraz.current_tenant()
+     where e.tenant_id = veraz.current_tenant() {conditions}
      order by e.{column} <~> %(signs)s::bit({dimension})
      limit %(candidates)s
 )

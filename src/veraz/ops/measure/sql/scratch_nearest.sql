@@ -5,6 +5,6 @@ select e.chunk_id, 1 - (e.vec <=> %(vector)s::halfvec) as score
  cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                          %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                          %(published_from)s::date, %(published_to)s::date) p
- where e.tenant_id = veraz.current_tenant()
+ where e.tenant_id = veraz.current_tenant() {conditions}
  order by e.vec <=> %(vector)s::halfvec
  limit %(pool)s
