@@ -175,6 +175,7 @@ from veraz.search.pipeline import (
     few_rows,
     run_search,
 )
+from veraz.search.syntax import read as read_marks
 from veraz.sweeping import SearchBench, configured
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
@@ -982,7 +983,8 @@ class AsyncVeraz:
         return answer
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
-        result = run.result
+        """Judged by what the question asks for: a word that it excludes is not missed."""
+        result, question = run.result, read_marks(question).text
         words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:

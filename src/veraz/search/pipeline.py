@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 from veraz.search.replay import DEEPER, owner
+from veraz.search.syntax import Reading, read
 
 __all__ = [
     "DEEPER",
@@ -103,16 +103,18 @@ async def run_search(
     """Runs the arms that the mode asks for. A question without searchable words leaves the lexical arm empty; without any
     text at all nothing is asked and the result says so. Never raises for what `clean_question` lets through."""
     timer, notes = Timer(), list[str]()
-    question = request.question.strip()
+    reading = read(request.question.strip())
+    question = reading.text
     vector = None
     if request.mode != "lexical" and embedder is not None and any(c.isalnum() for c in question):
         with timer.stage("embed"):
             vector = await _embed_question(embedder, question, notes)
-    lexical = (
-        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
-    )
-    semantic = _semantic_question(request, vector, space_id, config)
     async with database.transaction(identity) as connection:
+        reading = await _demanding(connection, request, reading)
+        lexical = (
+            _lexical_question(request, reading, config) if request.mode != "semantic" and question else None
+        )
+        semantic = _semantic_question(request, reading, vector, space_id, config)
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
         arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
@@ -126,7 +128,7 @@ async def run_search(
             found = await _with_in_force(connection, distinct)
             terms = await _terms(connection, request, question)
             unknown = await store.unknown_sources(connection, request.filters)
-    notes += _remarks(request, question, arms, unknown)
+    notes += _remarks(request, reading, arms, unknown)
     ranked = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     result = SearchResult(
         trace_id=uuid4(),
@@ -180,13 +182,17 @@ async def run_arm(
 ) -> ArmRun:
     """Asks one arm (mode lexical or semantic) as `run_search` asks it in any mode, repaired like there, so that what both arms
     gave can be fused later, by `replay`."""
-    timer, question = Timer(), request.question.strip()
-    lexical = _lexical_question(request, question, config) if request.mode == "lexical" and question else None
+    timer, reading = Timer(), read(request.question.strip())
+    question = reading.text
     vector = None
     if request.mode == "semantic" and embedder is not None and any(c.isalnum() for c in question):
         vector = await _embed_question(embedder, question, [])
-    semantic = _semantic_question(request, vector, space_id, config)
     async with database.transaction(identity) as connection:
+        reading = await _demanding(connection, request, reading)
+        lexical = (
+            _lexical_question(request, reading, config) if request.mode == "lexical" and question else None
+        )
+        semantic = _semantic_question(request, reading, vector, space_id, config)
         arms, _ = await _ask(connection, request, lexical, semantic, timer)
         candidates = _asked(arms).get(request.mode)
         new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
@@ -227,13 +233,35 @@ async def _terms(
     return await store.explain_terms(connection, question, request.analyser)
 
 
-def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
+async def _demanding(connection: Connection, request: SearchRequest, reading: Reading) -> Reading:
+    """The reading without what demands nothing: marks around stop words alone."""
+    condition = _condition(request, reading)
+    if condition is not None and not await store.demands(connection, condition):
+        return Reading(reading.text)
+    return reading
+
+
+def _condition(request: SearchRequest, reading: Reading) -> store.Condition | None:
+    if reading.condition is None:
+        return None
+    return store.Condition(reading.condition, request.analyser, reading.is_selective)
+
+
+def _lexical_question(
+    request: SearchRequest, reading: Reading, config: SearchConfig
+) -> store.LexicalQuestion:
     budget = EVERY_POSTING if request.exact else config.budget
-    return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
+    return store.LexicalQuestion(
+        reading.text, request.analyser, config.pool, budget, config.rescored, _condition(request, reading)
+    )
 
 
 def _semantic_question(
-    request: SearchRequest, vector: Vectors | None, space_id: int | None, config: SearchConfig
+    request: SearchRequest,
+    reading: Reading,
+    vector: Vectors | None,
+    space_id: int | None,
+    config: SearchConfig,
 ) -> store.SemanticQuestion | None:
     if vector is None or space_id is None:
         return None
@@ -244,6 +272,7 @@ def _semantic_question(
         config.ef_search,
         config.max_scan_tuples,
         request.exact or request.few,
+        _condition(request, reading),
     )
 
 
@@ -335,11 +364,11 @@ async def ask_again(
 ) -> dict[str, ArmAgain]:
     """The arms of a search, repaired as ever, and the exact result of each that did not read everything. `vector` is the
     question's, as it was embedded then. In the caller's transaction, which should have one snapshot."""
-    question = request.question.strip()
+    reading = await _demanding(connection, request, read(request.question.strip()))
     lexical = (
-        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
+        _lexical_question(request, reading, config) if request.mode != "semantic" and reading.text else None
     )
-    semantic = _semantic_question(request, vector, space_id, config)
+    semantic = _semantic_question(request, reading, vector, space_id, config)
     arms, _ = await _ask(connection, request, lexical, semantic, Timer())
     again = {}
     if lexical is not None and arms.lexical is not None:
@@ -422,20 +451,19 @@ def _with_owners(same: Sequence[Hit]) -> Hit:
     return replace(first, also=tuple(others.values()))
 
 
-_OPERATORS = re.compile(r'"[^"]+"|“[^”]+”|«[^»]+»|(?<!\S)-[^\W\d_]|(?<=\S)\s+OR\s+(?=\S)')
-
-
 def _remarks(
-    request: SearchRequest, question: str, arms: store.ArmResults, unknown: Sequence[str]
+    request: SearchRequest, reading: Reading, arms: store.ArmResults, unknown: Sequence[str]
 ) -> Iterator[str]:
     """What a reader should know of how the question was read, and of why an arm is empty. None says more of a document than the
     reader may see."""
-    if arms.lexical is not None and _OPERATORS.search(question):
-        yield "quotation marks, -word and OR are no operators yet: their words were searched like all others"
+    if reading.alternatives:
+        yield _read_as(reading)
     if unknown:
         yield f"no source is called {', '.join(map(repr, unknown))}"
-    if not any(c.isalnum() for c in question):
+    if not any(c.isalnum() for c in reading.text):
         yield "the question has no searchable words"
+    elif reading.alternatives and not (arms.lexical or arms.semantic):
+        yield "nothing that may be read meets this: without the marks, the words are searched like all others"
     elif arms.lexical == []:
         alone = "; only the semantic arm found anything" if arms.semantic else ""
         filters = ", ".join(name for name in _FILTERS if getattr(request.filters, name) is not None)
@@ -445,6 +473,22 @@ def _remarks(
             else "the corpus that may be read"
         )
         yield f"no word of the question occurs in {where}{alone}"
+
+
+def _read_as(reading: Reading) -> str:
+    """What the marks were taken to mean, so that who meant nothing by them can leave them out."""
+    parts = []
+    if reading.phrases:
+        parts.append(f"only passages with {_listed(reading.phrases, 'and')}, word for word")
+    if reading.without:
+        parts.append(f"no passages with {_listed(reading.without, 'or')}")
+    others = " or what OR offers instead" if len(reading.alternatives) > 1 else ""
+    return f"read as: {'; '.join(parts)}{others}"
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    quoted = [f"“{name}”" for name in names]
+    return f" {last} ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 
 _FILTERS = tuple(field.name for field in fields(Filters))

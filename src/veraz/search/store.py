@@ -21,14 +21,26 @@ from veraz.search.fusion import Candidate
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What marks in the question demand of a chunk (`Reading.condition`), in the question's language. `selective`: chunks can be
+    found by the words that it names."""
+
+    alternatives: str
+    analyser: str
+    selective: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LexicalQuestion:
-    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores."""
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores. Only what
+    meets the condition is a candidate."""
 
     text: str
     analyser: str
     pool: int
     budget: int
     rescored: int
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,7 @@ class SemanticQuestion:
     ef_search: int
     max_scan_tuples: int
     exact: bool
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,10 @@ async def run_arms(
     lexical: LexicalQuestion | None,
     semantic: SemanticQuestion | None,
 ) -> ArmResults:
-    """Both arms in one round trip: the statements are sent together and answered together."""
+    """Both arms in one round trip: the statements are sent together and answered together. Where the question quotes words, what
+    holds them is found first, and both arms are exact over it."""
+    if (quoted := await _run_quoted(connection, filters, lexical, semantic)) is not None:
+        return quoted
     asked = []
     async with connection.pipeline():
         if lexical is not None:
@@ -86,6 +102,29 @@ async def run_arms(
     )
 
 
+async def _run_quoted(
+    connection: Connection,
+    filters: Filters,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+) -> ArmResults | None:
+    asked = lexical or semantic
+    if asked is None or asked.condition is None or not asked.condition.selective:
+        return None
+    space_id = semantic.space_id if semantic is not None else await _active_space(connection)
+    if space_id is None:
+        return None
+    parameters = {**_conditions(filters), **_both(lexical, semantic)}
+    cursor = await connection.execute(space_statement("search", "quoted", space_id), parameters)
+    return _of_both(lexical, semantic, await cursor.fetchall())
+
+
+async def demands(connection: Connection, condition: Condition) -> bool:
+    """Whether the marks demand anything: quotations of stop words alone do not."""
+    row = await (await connection.execute(statement("search", "demands"), _demanded(condition))).fetchone()
+    return bool(row and row[0])
+
+
 async def run_arms_as_of(
     connection: Connection,
     filters: Filters,
@@ -98,19 +137,38 @@ async def run_arms_as_of(
     asked = lexical or semantic
     if asked is None or space_id is None:
         return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
-    parameters = {
-        **_conditions(filters),
-        "as_of": day,
-        "question": lexical.text if lexical else None,
-        "analyser": lexical.analyser if lexical else None,
-        "vector": vector_text(semantic.vector) if semantic else None,
-        "pool": asked.pool,
-    }
+    parameters = {**_conditions(filters), **_both(lexical, semantic), "as_of": day}
     async with connection.pipeline():
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
         cursor = await connection.execute(space_statement("search", "as_of", space_id), parameters)
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
+    return _of_both(lexical, semantic, rows)
+
+
+def _both(lexical: LexicalQuestion | None, semantic: SemanticQuestion | None) -> dict[str, Any]:
+    """The parameters of a statement that asks both arms."""
+    asked = lexical or semantic
+    assert asked is not None
+    condition = _demanded(asked.condition)
+    return {
+        "question": lexical.text if lexical else None,
+        "vector": vector_text(semantic.vector) if semantic else None,
+        "pool": asked.pool,
+        **condition,
+        "analyser": lexical.analyser if lexical else condition["analyser"],
+    }
+
+
+def _demanded(condition: Condition | None) -> dict[str, Any]:
+    if condition is None:
+        return {"condition": None, "analyser": None}
+    return {"condition": condition.alternatives, "analyser": condition.analyser}
+
+
+def _of_both(
+    lexical: LexicalQuestion | None, semantic: SemanticQuestion | None, rows: Sequence[tuple[Any, ...]]
+) -> ArmResults:
     found: dict[str, list[Candidate]] = {"lexical": [], "semantic": []}
     for arm, *candidate in rows:
         found[arm].append(Candidate(*candidate))
@@ -136,6 +194,7 @@ async def lexical_permitted(
     """The lexical arm over every row that may be read and meets the filters: exact, whatever the budget."""
     parameters = {
         **_conditions(filters),
+        **_demanded(question.condition),
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
@@ -199,6 +258,7 @@ def _conditions(filters: Filters) -> dict[str, Any]:
 def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str, Any]:
     return {
         **_conditions(filters),
+        **_demanded(question.condition),
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
@@ -209,20 +269,25 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters) -> dict[str
 
 async def _ask_semantic(connection: Connection, filters: Filters, question: SemanticQuestion) -> Any:
     name = "semantic_exact" if question.exact else "semantic"
-    parameters = {
+    parameters = _semantic_parameters(question, filters)
+    return await connection.execute(space_statement("search", name, question.space_id), parameters)
+
+
+def _semantic_parameters(question: SemanticQuestion, filters: Filters) -> dict[str, Any]:
+    return {
         **_conditions(filters),
+        **_demanded(question.condition),
         "vector": vector_text(question.vector),
         "pool": question.pool,
     }
-    return await connection.execute(space_statement("search", name, question.space_id), parameters)
 
 
 async def semantic_exact(
     connection: Connection, filters: Filters, question: SemanticQuestion
 ) -> list[Candidate]:
-    parameters = {**_conditions(filters), "vector": vector_text(question.vector), "pool": question.pool}
     cursor = await connection.execute(
-        space_statement("search", "semantic_exact", question.space_id), parameters
+        space_statement("search", "semantic_exact", question.space_id),
+        _semantic_parameters(question, filters),
     )
     return [Candidate(*row[:4]) for row in await cursor.fetchall()]
 

@@ -174,6 +174,7 @@ def _of_a_search() -> Mapping[str, Any]:
         "words": [WORD],
         "heading": WORD,
         "analyser": "en",
+        "condition": json.dumps([{"phrases": [WORD], "without": [], "words": ""}]),
         "vector": json.dumps(hashed("hash", WORD).tolist()),
         "as_of": date(2024, 6, 1),
         "today": datetime.now(UTC).date(),

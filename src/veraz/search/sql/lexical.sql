@@ -3,6 +3,7 @@
 -- Index: posting_pkey (tenant, analyser, term), then chunk_lexical_pkey, document_pkey, revision_pkey, source_pkey per candidate.
 -- Exact while the question's postings fit `budget`; above it the blocks that can add most are read first, and `is_exact` says so; if few
 -- of what they hold is permitted, lexical_permitted.sql repairs it.
+-- `condition`: what marks in the question demand of a chunk, null for nothing; what does not meet it is no candidate.
 -- `rescored` permitted candidates are scored again: they are walked in falling order until that many may be read.
 with term as materialized (
     select analyser, term, weight from veraz.query_terms(%(question)s, %(analyser)s)
@@ -33,12 +34,17 @@ with term as materialized (
 ), question_vector as materialized (
     select analyser, ('{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}/1000000000')::sparsevec as vec
       from (select analyser, dimension, sum(idf) as idf from idf group by 1, 2) d group by analyser
+), condition as materialized (
+    select analyser, veraz.condition(analyser, %(analyser)s::text, %(condition)s::jsonb) as wanted
+      from veraz.lexical_epoch where tenant_id = veraz.current_tenant() and %(condition)s::jsonb is not null
 ), permitted as materialized (
     select l.chunk_id, l.analyser, l.bm25, p.authority, p.revised_at
       from (select chunk_no, approximate from matched order by approximate desc, chunk_no) m
      cross join lateral (
             select chunk_id, document_id, analyser, bm25 from veraz.chunk_lexical c
-             where c.tenant_id = veraz.current_tenant() and c.chunk_no = m.chunk_no and c.is_current offset 0) l
+             where c.tenant_id = veraz.current_tenant() and c.chunk_no = m.chunk_no and c.is_current
+               and (%(condition)s::jsonb is null
+                   or coalesce(c.tsv @@ (select wanted from condition k where k.analyser = c.analyser), true)) offset 0) l
      cross join lateral veraz.eligible(l.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                              %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                              %(published_from)s::date, %(published_to)s::date) p
