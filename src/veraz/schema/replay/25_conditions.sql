@@ -16,15 +16,15 @@ return case when body !~ '[0-9]' then array[body] else (
     ) v
 ) end;
 
--- The lexemes of a quotation: in each spelling, at each place, those of which one must stand there. Place null: an identifier alone.
+-- The lexemes of a quotation: in each spelling, at each place, those of which one must stand there. Place null: an identifier or a compound alone.
 create or replace function veraz.quotation(analyser text, body text)
 returns table (spelling integer, place integer, lexeme text) language sql stable parallel safe strict as $$
     select s.n::integer, place::integer, w.lexeme
       from unnest(veraz.spellings(body)) with ordinality s (spelled, n),
            unnest(veraz.analyse(analyser, s.spelled)) w, unnest(w.positions) place
     union all
-    select -i.n::integer, null, i.lexeme
-      from unnest(veraz.identifiers(body)) with ordinality i (lexeme, n) where btrim(body) !~ '\s'
+    select -(row_number() over ())::integer, null, w.lexeme
+      from unnest(veraz.analyse(analyser, body)) w where w.positions is null and btrim(body) !~ '\s'
 $$;
 
 -- A quotation as a tsquery: its words at their distances from one another. Null where the question's language has stop words alone.
