@@ -1,4 +1,4 @@
-"""A word is found in every usual spelling: with accents or without, joined, hyphenated or apart, a figure with its unit or beside it."""
+"""A word is found in every usual spelling: with accents or without, joined, hyphenated or apart, a figure by its unit or not."""
 
 from __future__ import annotations
 

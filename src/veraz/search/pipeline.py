@@ -17,7 +17,7 @@ from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
-from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult, spelling_note
 from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Owner
 from veraz.providers.ports import Embedder
@@ -25,6 +25,7 @@ from veraz.search import store
 from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
+from veraz.search.misspelt import MOST_WORDS, chosen, plausible, respelt, words
 from veraz.search.replay import DEEPER, owner
 from veraz.search.syntax import Reading, read
 
@@ -117,18 +118,20 @@ async def run_search(
         semantic = _semantic_question(request, reading, vector, space_id, config)
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
-        arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+        arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
         candidates, distinct = await _read(connection, arms, settings, request.k, timer)
         if _copies_fill(distinct, request.k, arms, pool):
             pool *= DEEPER
             lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
-            arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+            arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
             candidates, distinct = await _read(connection, arms, settings, request.k, timer)
         with timer.stage("read"):
             found = await _with_in_force(connection, distinct)
-            terms = await _terms(connection, request, question)
+            terms = await _terms(connection, request, lexical.text if lexical else question)
             unknown = await store.unknown_sources(connection, request.filters)
+    spellings = lexical.spellings if lexical and lexical.spellings else {}
     notes += _remarks(request, reading, arms, unknown)
+    notes += [spelling_note(spellings)] if spellings else []
     ranked = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     result = SearchResult(
         trace_id=uuid4(),
@@ -144,6 +147,7 @@ async def run_search(
         notes=tuple(notes),
         config=_configuration(request, config, settings, arms, pool),
         as_of=request.as_of,
+        spellings=spellings,
     )
     exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
     read_all = {arm: exact[arm] for arm in candidates}
@@ -193,7 +197,7 @@ async def run_arm(
             _lexical_question(request, reading, config) if request.mode == "lexical" and question else None
         )
         semantic = _semantic_question(request, reading, vector, space_id, config)
-        arms, _ = await _ask(connection, request, lexical, semantic, timer)
+        arms, _, _ = await _ask(connection, request, lexical, semantic, timer, config)
         candidates = _asked(arms).get(request.mode)
         new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
         hits = await store.hydrate(connection, new) if new else {}
@@ -301,13 +305,48 @@ async def _ask(
     lexical: store.LexicalQuestion | None,
     semantic: store.SemanticQuestion | None,
     timer: Timer,
-) -> tuple[store.ArmResults, dict[str, Any] | None]:
+    config: SearchConfig,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
+    """What both arms gave, repaired, and the lexical question as it was read in the end: with known words for misspelt ones."""
     with timer.stage("arms"):
         if request.as_of is None:
             arms = await store.run_arms(connection, request.filters, lexical, semantic)
         else:
             arms = await store.run_arms_as_of(connection, request.filters, lexical, semantic, request.as_of)
-    return await _repair(connection, request, arms, lexical, semantic, timer)
+    arms, shortfall = await _repair(connection, request, arms, lexical, semantic, timer)
+    if lexical is None or lexical.spellings is not None or request.as_of is not None or not config.fuzzy:
+        return arms, shortfall, lexical
+    known = await _respelt(connection, request, arms, lexical, timer)
+    if known.spellings:
+        with timer.stage("arms"):
+            again = await store.run_arms(connection, request.filters, known, None)
+        again, more = await _repair(connection, request, again, known, None, timer)
+        arms = replace(arms, lexical=again.lexical, lexical_exact=again.lexical_exact, proven=again.proven)
+        shortfall = more or shortfall
+    return arms, shortfall, known
+
+
+async def _respelt(
+    connection: Connection,
+    request: SearchRequest,
+    arms: store.ArmResults,
+    lexical: store.LexicalQuestion,
+    timer: Timer,
+) -> store.LexicalQuestion:
+    """The question with words that the caller may read in place of those that nothing holds and that a slip explains."""
+    if lexical.condition is not None and lexical.condition.selective:
+        return replace(lexical, spellings={})
+    candidates, unseen = words(lexical.text), arms.unseen
+    if not candidates or unseen == ():
+        return replace(lexical, spellings={})
+    with timer.stage("spelling"):
+        if unseen is None:
+            unseen = await store.unseen_words(connection, lexical)
+        near = await store.similar_words(connection, candidates[:MOST_WORDS], unseen) if unseen else []
+        likely = plausible(near or ())
+        readable = await store.readable_words(connection, request.filters, likely) if likely else {}
+    spellings = chosen(likely, readable)
+    return replace(lexical, text=respelt(lexical.text, spellings), spellings=spellings)
 
 
 async def _read(
@@ -336,7 +375,7 @@ async def _repair(
         with timer.stage("repair"):
             found = await store.lexical_permitted(connection, request.filters, lexical)
         short["lexical"] = len(arms.lexical or ()), len(found)
-        arms = replace(arms, lexical=found, lexical_exact=True)
+        arms = replace(arms, lexical=found, lexical_exact=True, proven=0)
     if semantic is not None and _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact):
         with timer.stage("repair"):
             found = await store.semantic_exact(connection, request.filters, semantic)
@@ -369,7 +408,7 @@ async def ask_again(
         _lexical_question(request, reading, config) if request.mode != "semantic" and reading.text else None
     )
     semantic = _semantic_question(request, reading, vector, space_id, config)
-    arms, _ = await _ask(connection, request, lexical, semantic, Timer())
+    arms, _, lexical = await _ask(connection, request, lexical, semantic, Timer(), config)
     again = {}
     if lexical is not None and arms.lexical is not None:
         exactly = partial(store.lexical_permitted, connection, request.filters, lexical)
@@ -562,6 +601,7 @@ def _configuration(
             "budget": config.budget,
             "rescored": config.rescored,
             "exact": arms.lexical_exact,
+            "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
         },
         "semantic": {"ef_search": config.ef_search, "exact": arms.semantic_exact},
         "methods": sorted(METHODS),

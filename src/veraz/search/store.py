@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 import numpy as np
+import psycopg
 
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
@@ -18,6 +19,7 @@ from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
+from veraz.search.misspelt import Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Condition:
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
     """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores. Only what
-    meets the condition is a candidate."""
+    meets the condition is a candidate. `spellings`: words of the question and what `text` has in their place; None where nobody
+    looked for misspelt words."""
 
     text: str
     analyser: str
@@ -41,6 +44,7 @@ class LexicalQuestion:
     budget: int
     rescored: int
     condition: Condition | None = None
+    spellings: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,16 @@ class SemanticQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ArmResults:
-    """None: the arm was not asked."""
+    """None: the arm was not asked. `unseen`: the lexemes of the question's words that nothing holds that the caller may read;
+    None where nobody looked. `proven`: how many of the lexical candidates, from the first, are proved to be the best there are,
+    although not everything was read."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
     lexical_exact: bool
     semantic_exact: bool
+    unseen: tuple[str, ...] | None = None
+    proven: int = 0
 
 
 async def run_arms(
@@ -89,9 +97,13 @@ async def run_arms(
             asked.append(await _ask_semantic(connection, filters, semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": False})
         answers = [await cursor.fetchall() for cursor in asked]
-    exact = True
-    if lexical is not None:
-        exact = answers[0][0][4] if answers[0] else await posting_count(connection, lexical) <= lexical.budget
+    exact, unseen, proven = True, None, 0
+    if lexical is not None and answers[0]:
+        exact, unseen = answers[0][0][4], tuple(answers[0][0][5] or ())
+        proven = sum(row[1] > row[6] for row in answers[0])
+        exact = exact or proven == lexical.pool
+    elif lexical is not None:
+        exact = await posting_count(connection, lexical) <= lexical.budget
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
@@ -99,6 +111,8 @@ async def run_arms(
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
         lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
+        unseen=unseen,
+        proven=proven,
     )
 
 
@@ -186,6 +200,38 @@ async def posting_count(connection: Connection, question: LexicalQuestion) -> in
     row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
     assert row is not None
     return int(row[0])
+
+
+async def unseen_words(connection: Connection, question: LexicalQuestion) -> tuple[str, ...]:
+    parameters = {"question": question.text, "analyser": question.analyser}
+    row = await (await connection.execute(statement("search", "unseen_words"), parameters)).fetchone()
+    return tuple(row[0] or ()) if row else ()
+
+
+async def similar_words(
+    connection: Connection, words: Sequence[str], unseen: Sequence[str]
+) -> list[Similar] | None:
+    """The vocabulary's lexemes that are most like those of words that nobody wrote; None where the server lacks pg_trgm."""
+    parameters = {"words": list(words), "unseen": list(unseen)}
+    try:
+        async with connection.transaction():
+            cursor = await connection.execute(statement("search", "similar_words"), parameters)
+            return [Similar(*row) for row in await cursor.fetchall()]
+    except psycopg.errors.UndefinedFunction:
+        return None
+
+
+async def readable_words(
+    connection: Connection, filters: Filters, found: Sequence[Similar]
+) -> dict[tuple[str, str], str]:
+    """By analyser and lexeme: a word of something that may be read and meets the filters. Other lexemes are absent."""
+    parameters = {
+        **_conditions(filters),
+        "analysers": [s.analyser for s in found],
+        "lexemes": [s.lexeme for s in found],
+    }
+    cursor = await connection.execute(statement("search", "readable_words"), parameters)
+    return {(row[0], row[1]): row[2] for row in await cursor.fetchall()}
 
 
 async def lexical_permitted(

@@ -172,6 +172,8 @@ def _of_a_search() -> Mapping[str, Any]:
     return {
         "question": WORD,
         "words": [WORD],
+        "unseen": [WORD],
+        "lexemes": [WORD],
         "heading": WORD,
         "analyser": "en",
         "condition": json.dumps([{"phrases": [WORD], "without": [], "words": ""}]),

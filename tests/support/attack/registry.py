@@ -254,10 +254,13 @@ STATEMENTS: dict[str, Entry] = {
     "search/lexical_permitted": CONTENT,
     "search/posting_count": STATISTICS,
     "search/quoted": CONTENT,
+    "search/readable_words": CONTENT,
     "search/scan_order": SETTING,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,
     "search/semantic_exact": CONTENT,
+    "search/similar_words": STATISTICS,
+    "search/unseen_words": CONTENT,
     "traces/find": CONTENT,
     "traces/insert": WRITE,
     "traces/live_quotes": Entry(Kind.CONTENT, changes=_citations),
@@ -325,7 +328,9 @@ FUNCTIONS: dict[str, Entry] = {
         Kind.WRITE, "select veraz.merge_blocks('en', array(select -n from generate_series(1, 1000) n))"
     ),
     "merge_postings": Entry(Kind.WRITE, "select veraz.merge_postings('en')"),
-    "needed_terms": Entry(Kind.STATISTICS, "select term from veraz.needed_terms('en', 'en', %(condition)s::jsonb) n(term)"),
+    "needed_terms": Entry(
+        Kind.STATISTICS, "select term from veraz.needed_terms('en', 'en', %(condition)s::jsonb) n(term)"
+    ),
     "every_word": Entry(Kind.PURE, "select veraz.every_word('en', 'en', %(question)s)::text"),
     "phrase": Entry(Kind.PURE, "select veraz.phrase('en', 'en', %(question)s)::text"),
     "pin_stated": Entry(Kind.WRITE, "select veraz.pin_stated(%(document_id)s, null)"),

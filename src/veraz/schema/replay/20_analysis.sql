@@ -175,9 +175,11 @@ return (
 );
 
 -- The question's terms under every analyser that the tenant's corpus uses. `lang` decides the stop words; a word that gives
--- two lexemes shares its weight between them; a word said twice weighs twice.
-create or replace function veraz.query_terms(question text, lang text)
-returns table (analyser text, term bigint, lexeme text, weight double precision)
+-- two lexemes shares its weight between them; a word said twice weighs twice. `places` of the words among all words; null for what stands
+-- beside them, identifiers and compounds.
+drop function if exists veraz.query_terms(text, text);
+create function veraz.query_terms(question text, lang text)
+returns table (analyser text, term bigint, lexeme text, weight double precision, places smallint[])
 language sql stable parallel safe as $$
     with kept as materialized (
         select place from unnest(to_tsvector(('veraz.lex_' || lang)::regconfig, veraz.searchable(question))) w, unnest(w.positions) place
@@ -188,7 +190,7 @@ language sql stable parallel safe as $$
            and (place is null or place in (select k.place from kept k))
     )
     select analyser, veraz.term(lexeme), lexeme,
-           sum(1.0 / case when place is null then 1 else variants end)
+           sum(1.0 / case when place is null then 1 else variants end), array_agg(place) filter (where place is not null)
       from (select *, count(*) over (partition by word.analyser, place) as variants from word) v
      group by 1, 2, 3
 $$;
