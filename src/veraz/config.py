@@ -126,7 +126,7 @@ class SearchConfig(_Section, frozen=True):
     """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
     exact BM25 scores; `fusion` is minmax or rrf, `semantic_weight` the semantic arm's share in it, `rrf_k` the constant of
     rrf; `ef_search` and `max_scan_tuples` are pgvector's. `fuzzy`: whether a word that nothing readable holds is read as one that
-    differs by a slip."""
+    differs by a slip. `scorer`: bm25, or ts_rank_cd, which orders the `rescored` best by BM25 by PostgreSQL's cover density."""
 
     pool: int = 100
     rescored: int = 600
@@ -137,6 +137,7 @@ class SearchConfig(_Section, frozen=True):
     semantic_weight: float = 0.6
     rrf_k: int = 60
     fuzzy: bool = True
+    scorer: Literal["bm25", "ts_rank_cd"] = "bm25"
 
     def __post_init__(self) -> None:
         self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")

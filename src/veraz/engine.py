@@ -1735,7 +1735,7 @@ class AsyncVeraz:
         if "lexical" in run.arms and trial.asked.as_of is None:
             words = search_store.LexicalQuestion(trial.asked.question, analyser, 1, 1, 1)
             async with self._database.transaction(acting) as connection:
-                postings = await search_store.posting_count(connection, words)
+                _, postings = await search_store.posting_count(connection, words)
         return Looked(
             lang=run.result.lang,
             analyser=analyser,

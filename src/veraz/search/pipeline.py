@@ -256,7 +256,13 @@ def _lexical_question(
 ) -> store.LexicalQuestion:
     budget = EVERY_POSTING if request.exact else config.budget
     return store.LexicalQuestion(
-        reading.text, request.analyser, config.pool, budget, config.rescored, _condition(request, reading)
+        text=reading.text,
+        analyser=request.analyser,
+        pool=config.pool,
+        budget=budget,
+        rescored=config.rescored,
+        condition=_condition(request, reading),
+        scorer=config.scorer,
     )
 
 
@@ -308,6 +314,25 @@ async def _ask(
     config: SearchConfig,
 ) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
     """What both arms gave, repaired, and the lexical question as it was read in the end: with known words for misspelt ones."""
+    if lexical is None or lexical.scorer == "bm25":
+        return await _found(connection, request, lexical, semantic, timer, config)
+    wide = replace(lexical, pool=max(lexical.pool, lexical.rescored))
+    arms, shortfall, known = await _found(connection, request, wide, semantic, timer, config)
+    if known is not None and arms.lexical:
+        with timer.stage("arms"):
+            scored = await store.cover_density(connection, known, arms.lexical)
+        arms = replace(arms, lexical=scored[: lexical.pool], proven=0)
+    return arms, shortfall, None if known is None else replace(known, pool=lexical.pool)
+
+
+async def _found(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+    config: SearchConfig,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
     with timer.stage("arms"):
         if request.as_of is None:
             arms = await store.run_arms(connection, request.filters, lexical, semantic)
@@ -503,6 +528,9 @@ def _remarks(
         yield "the question has no searchable words"
     elif reading.alternatives and not (arms.lexical or arms.semantic):
         yield "nothing that may be read meets this: without the marks, the words are searched like all others"
+    elif arms.lexical == [] and arms.has_no_terms:
+        alone = "; only the semantic arm found anything" if arms.semantic else ""
+        yield f"the question has function words alone, which are not searched for{alone}"
     elif arms.lexical == []:
         alone = "; only the semantic arm found anything" if arms.semantic else ""
         filters = ", ".join(name for name in _FILTERS if getattr(request.filters, name) is not None)
@@ -600,6 +628,7 @@ def _configuration(
             "analyser": request.analyser,
             "budget": config.budget,
             "rescored": config.rescored,
+            "scorer": config.scorer,
             "exact": arms.lexical_exact,
             "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -36,7 +36,7 @@ class Condition:
 class LexicalQuestion:
     """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores. Only what
     meets the condition is a candidate. `spellings`: words of the question and what `text` has in their place; None where nobody
-    looked for misspelt words."""
+    looked for misspelt words. `scorer`: bm25 or ts_rank_cd."""
 
     text: str
     analyser: str
@@ -45,6 +45,7 @@ class LexicalQuestion:
     rescored: int
     condition: Condition | None = None
     spellings: Mapping[str, str] | None = None
+    scorer: str = "bm25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class SemanticQuestion:
 class ArmResults:
     """None: the arm was not asked. `unseen`: the lexemes of the question's words that nothing holds that the caller may read;
     None where nobody looked. `proven`: how many of the lexical candidates, from the first, are proved to be the best there are,
-    although not everything was read."""
+    although not everything was read. `has_no_terms`: the question is of function words alone."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
@@ -70,6 +71,7 @@ class ArmResults:
     semantic_exact: bool
     unseen: tuple[str, ...] | None = None
     proven: int = 0
+    has_no_terms: bool = False
 
 
 async def run_arms(
@@ -97,13 +99,14 @@ async def run_arms(
             asked.append(await _ask_semantic(connection, filters, semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": False})
         answers = [await cursor.fetchall() for cursor in asked]
-    exact, unseen, proven = True, None, 0
+    exact, unseen, proven, no_terms = True, None, 0, False
     if lexical is not None and answers[0]:
         exact, unseen = answers[0][0][4], tuple(answers[0][0][5] or ())
         proven = sum(row[1] > row[6] for row in answers[0])
         exact = exact or proven == lexical.pool
     elif lexical is not None:
-        exact = await posting_count(connection, lexical) <= lexical.budget
+        terms, postings = await posting_count(connection, lexical)
+        exact, no_terms = postings <= lexical.budget, terms == 0
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
@@ -113,6 +116,7 @@ async def run_arms(
         semantic_exact=semantic is not None and semantic.exact,
         unseen=unseen,
         proven=proven,
+        has_no_terms=no_terms,
     )
 
 
@@ -194,12 +198,27 @@ def _of_both(
     )
 
 
-async def posting_count(connection: Connection, question: LexicalQuestion) -> int:
-    """How many postings the question's terms have."""
+async def posting_count(connection: Connection, question: LexicalQuestion) -> tuple[int, int]:
+    """How many terms the question has, and how many postings these have."""
     parameters = {"question": question.text, "analyser": question.analyser}
     row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
     assert row is not None
-    return int(row[0])
+    return int(row[0]), int(row[1])
+
+
+async def cover_density(
+    connection: Connection, question: LexicalQuestion, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """The candidates scored by ts_rank_cd over any of the question's words, best first; of equals in the order they came in."""
+    parameters = {
+        "question": question.text,
+        "analyser": question.analyser,
+        "chunk_ids": [c.chunk_id for c in candidates],
+    }
+    cursor = await connection.execute(statement("search", "cover_density"), parameters)
+    scores = {row[0]: float(row[1]) for row in await cursor.fetchall()}
+    scored = [replace(c, score=scores[c.chunk_id]) for c in candidates if c.chunk_id in scores]
+    return sorted(scored, key=lambda c: -c.score)
 
 
 async def unseen_words(connection: Connection, question: LexicalQuestion) -> tuple[str, ...]:

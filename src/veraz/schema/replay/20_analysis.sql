@@ -176,7 +176,7 @@ return (
 
 -- The question's terms under every analyser that the tenant's corpus uses. `lang` decides the stop words; a word that gives
 -- two lexemes shares its weight between them; a word said twice weighs twice. `places` of the words among all words; null for what stands
--- beside them, identifiers and compounds.
+-- beside them, identifiers and compounds. A compound weighs little: its parts are there as well, and with full weight "x-ray" would count thrice.
 drop function if exists veraz.query_terms(text, text);
 create function veraz.query_terms(question text, lang text)
 returns table (analyser text, term bigint, lexeme text, weight double precision, places smallint[])
@@ -190,7 +190,7 @@ language sql stable parallel safe as $$
            and (place is null or place in (select k.place from kept k))
     )
     select analyser, veraz.term(lexeme), lexeme,
-           sum(1.0 / case when place is null then 1 else variants end), array_agg(place) filter (where place is not null)
+           sum(case when place is not null then 1.0 / variants when lexeme ~ '[0-9]' then 1 else 0.2 end), array_agg(place) filter (where place is not null)
       from (select *, count(*) over (partition by word.analyser, place) as variants from word) v
      group by 1, 2, 3
 $$;
