@@ -59,7 +59,8 @@ class EmbedderConfig(_Section, frozen=True):
 class IngestConfig(_Section, frozen=True):
     """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `chunker`: how
     documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
-    embedded with their contextual header. `context`: none, or llm, which has the model of [chat] write a line about each chunk,
+    embedded with their contextual header. `title_weight`: how often the words of that header count in the lexical arm of what is
+    ingested from then on. `context`: none, or llm, which has the model of [chat] write a line about each chunk,
     of `context_tokens` at most (documents are cut that much smaller), from the document, or from `context_window` characters of
     a longer one; where the model fails, `context_failure` has documents ingested without (header) or refused (refuse).
     `workers` processes
@@ -71,6 +72,7 @@ class IngestConfig(_Section, frozen=True):
     chunk_tokens: int = 512
     chunker: str = "structure"
     header: bool = True
+    title_weight: int = 1
     context: Literal["none", "llm"] = "none"
     context_tokens: int = 96
     context_window: int = 12_000
@@ -83,6 +85,7 @@ class IngestConfig(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")
+        self._between(1, 5, "title_weight")
         self._at_least(8, "context_tokens")
         self._at_least(1_000, "context_window")
         if self.context != "none" and self.context_tokens > self.chunk_tokens // 2:

@@ -1965,7 +1965,7 @@ class AsyncVeraz:
 
     def _chunking(self) -> Chunking:
         settings = self.config.ingest
-        return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
+        return Chunking(settings.chunker, settings.chunk_tokens, settings.header, settings.title_weight)
 
     def _context_rules(self, stated: str | None) -> ContextRules:
         """As stated, or as configured. Raises UsageError for an unknown name and for a model that is not configured."""

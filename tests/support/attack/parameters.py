@@ -103,6 +103,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "analysers": ["en"] * len(chunks),
         "vectors": Reals(np.ones(384 * len(chunks))),
         "width": 384,
+        "title_weight": 1,
         "hashes": [row[0] for row in siege.truth("select content_hash from veraz.chunk")],
         "stated": ["{}"] * len(documents),
         **_of_contexts(siege),

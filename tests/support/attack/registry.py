@@ -314,7 +314,7 @@ FUNCTIONS: dict[str, Entry] = {
     "impact": Entry(Kind.PURE, "select veraz.impact(2, 10, 100)"),
     "index_chunks": Entry(
         Kind.WRITE,
-        "select veraz.index_chunks(%(chunk_ids)s, array(select 'en' from unnest(%(chunk_ids)s::uuid[])))",
+        "select veraz.index_chunks(%(chunk_ids)s, array(select 'en' from unnest(%(chunk_ids)s::uuid[])), 1)",
     ),
     "is_later": Entry(Kind.PURE, "select veraz.is_later('2024-01-01', null, '2023-01-01', null)"),
     "is_writing": Entry(Kind.IDENTITY, "select veraz.is_writing()"),
