@@ -41,7 +41,7 @@ async def test_another_weight_takes_unchanged_documents_in_again(database: str) 
         settings = IngestConfig(isolated=False, title_weight=weight)
         async with await databases.open_engine(database, ingest=settings) as engine:
             report = await put(engine, *DOCUMENTS)
-            assert report.created + report.updated == created, weight
+            assert report.new + report.changed == created, weight
 
 
 async def test_quotations_do_not_run_from_one_title_into_the_next(database: str) -> None:
