@@ -62,7 +62,8 @@ class EmbedderConfig(_Section, frozen=True):
 class IngestConfig(_Section, frozen=True):
     """`chunk_tokens`: the most tokens of one chunk as embedded, header, prefix and special tokens included. `chunker`: how
     documents of sources that state none are cut, with options as in `fixed:size=200,overlap=40`. `header`: whether chunks are
-    embedded with their contextual header. `context`: none, or llm, which has the model of [chat] write a line about each chunk,
+    embedded with their contextual header. `title_weight`: how often the words of that header count in the lexical arm of what is
+    ingested from then on. `context`: none, or llm, which has the model of [chat] write a line about each chunk,
     of `context_tokens` at most (documents are cut that much smaller), from the document, or from `context_window` characters of
     a longer one; where the model fails, `context_failure` has documents ingested without (header) or refused (refuse).
     `workers` processes
@@ -74,6 +75,7 @@ class IngestConfig(_Section, frozen=True):
     chunk_tokens: int = 512
     chunker: str = "structure"
     header: bool = True
+    title_weight: int = 1
     context: Literal["none", "llm"] = "none"
     context_tokens: int = 96
     context_window: int = 12_000
@@ -86,6 +88,7 @@ class IngestConfig(_Section, frozen=True):
 
     def __post_init__(self) -> None:
         self._at_least(32, "chunk_tokens")
+        self._between(1, 5, "title_weight")
         self._at_least(8, "context_tokens")
         self._at_least(1_000, "context_window")
         if self.context != "none" and self.context_tokens > self.chunk_tokens // 2:
@@ -128,8 +131,10 @@ class ChatConfig(_Section, frozen=True):
 class SearchConfig(_Section, frozen=True):
     """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
     exact BM25 scores; `fusion` is minmax, rrf, zscore, dbsf or convex, `semantic_weight` the semantic arm's share in it, `rrf_k`
-    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's. `rerank`: none, maxsim, cross-encoder, cohere, voyage,
-    jina or llm; it sees the first `rerank_pool` hits, and puts those in another order."""
+    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's. `fuzzy`: whether a word that nothing readable holds is
+    read as one that differs by a slip. `scorer`: bm25, or ts_rank_cd, which orders the `rescored` best by BM25 by PostgreSQL's
+    cover density. `rerank`: none, maxsim, cross-encoder, cohere, voyage, jina or llm; it sees the first `rerank_pool` hits, and
+    puts those in another order."""
 
     pool: int = 100
     rescored: int = 600
@@ -139,6 +144,8 @@ class SearchConfig(_Section, frozen=True):
     fusion: Fusion = "minmax"
     semantic_weight: float = 0.6
     rrf_k: int = 60
+    fuzzy: bool = True
+    scorer: Literal["bm25", "ts_rank_cd"] = "bm25"
     rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"
     rerank_pool: int = 20
 

@@ -189,6 +189,7 @@ from veraz.search.pipeline import (
     run_search,
 )
 from veraz.search.reranking import Reranking, RerankRun
+from veraz.search.syntax import read as read_marks
 from veraz.sweeping import SearchBench, configured
 from veraz.text.decode import require_storable
 from veraz.text.languages import NO_LANGUAGE, check_lang
@@ -1048,7 +1049,8 @@ class AsyncVeraz:
         return answer
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
-        result = run.result
+        """Judged by what the question asks for: a word that it excludes is not missed."""
+        result, question = run.result, read_marks(question).text
         words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
         async with self._database.transaction(identity) as connection:
@@ -1873,7 +1875,7 @@ class AsyncVeraz:
         if "lexical" in run.arms and trial.asked.as_of is None:
             words = search_store.LexicalQuestion(trial.asked.question, analyser, 1, 1, 1)
             async with self._database.transaction(acting) as connection:
-                postings = await search_store.posting_count(connection, words)
+                _, postings = await search_store.posting_count(connection, words)
         return Looked(
             lang=run.result.lang,
             analyser=analyser,
@@ -2106,7 +2108,7 @@ class AsyncVeraz:
 
     def _chunking(self) -> Chunking:
         settings = self.config.ingest
-        return Chunking(settings.chunker, settings.chunk_tokens, settings.header)
+        return Chunking(settings.chunker, settings.chunk_tokens, settings.header, settings.title_weight)
 
     def _context_rules(self, stated: str | None) -> ContextRules:
         """As stated, or as configured. Raises UsageError for an unknown name and for a model that is not configured."""

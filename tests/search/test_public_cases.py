@@ -1,4 +1,4 @@
-"""Public failure reports at the level of search: H05 to H09, H15, H16, and what users type."""
+"""Public failure reports at the level of search: H05 to H09, H12 to H16, and what users type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import databases
+from tests.support.corpus import Words, put, record, rows
 
+from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 
@@ -158,3 +161,38 @@ async def test_h14_the_words_around_a_nul_are_found(engine: AsyncVeraz, cases: P
     assert found.hits
     assert "\x00" not in found.hits[0].body
     json.dumps(found.hits[0].body)
+
+
+def filler(number: int, parts: int) -> dict[str, Any]:
+    """Passages of which three in five mention a system, in passing."""
+    made = Words(number, 300)
+    mention = ("the system", "a system", "this system", "no device", "a pump")
+    text = "\n\n".join(
+        f"## {made.sentence(2, 3)}\n\n{made.text(2)} See {mention[n % 5]}." for n in range(parts)
+    )
+    return record(f"bulk{number}", text, format="markdown")
+
+
+@pytest.mark.parametrize("budget", [200_000, 650])
+async def test_h12_h13_the_right_passage_comes_first_right_after_a_bulk_load(
+    database: str, budget: int
+) -> None:
+    """The section that is called so stands above hundreds that mention a word of it, whether every posting is read or few."""
+    late = record("late", "## System shutdown order\n\nStop the feed, then the fan.", format="markdown")
+    async with await databases.open_engine(database, search=SearchConfig(budget=budget)) as engine:
+        await put(engine, *(filler(n, 40) for n in range(40)), late)
+        gin = await rows(
+            engine,
+            "select c.relname from pg_class c join pg_am a on a.oid = c.relam"
+            " where a.amname = 'gin' and c.relnamespace = 'veraz'::regnamespace",
+        )
+        assert gin == [], "an index with a pending list that a search would have to read"
+        assert await rows(engine, "select count(*) from veraz.posting where block < 0") == [(0,)]
+        found = await search(engine, "system shutdown order")
+        assert found.hits[0].document.external_id == "late"
+        common = await engine.search("system", lang="en", mode="lexical", k=10)
+        assert len(common.hits) == 10
+        assert len({h.document.external_id for h in common.hits}) >= 5
+        assert common.config["lexical"]["exact"] is (
+            budget > 1000 or common.config["lexical"]["proven"] == 100
+        )

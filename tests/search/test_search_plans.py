@@ -250,3 +250,67 @@ async def test_an_expression_is_bound_into_the_plan_of_each_arm(tenth_expression
 @pytest.fixture
 async def tenth_expression(url: str) -> Plans:
     return await tenth_search(url, FILTERS["expression"])
+
+
+QUOTED = "Purpose: both arms where a question's quotation marks"
+
+
+async def test_an_exclusion_is_checked_inside_both_arms_and_changes_neither_plan(
+    analysed_database: str,
+) -> None:
+    """On the tenth run: the vectors are still walked by their index, in order; the postings by tenant, analyser and term."""
+    words = large.words()
+    async with await databases.open_engine(analysed_database, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        for _ in range(9):
+            await engine.search(f"{words.question(7)} -{words.vocabulary[30]}", lang="en", trace=False)
+        async with explained(engine) as plans:
+            await engine.search(f"{words.question(7)} -{words.vocabulary[30]}", lang="en", trace=False)
+    semantic, lexical = plans.of(SEMANTIC), plans.of(LEXICAL)
+    scans = on(semantic, "embedding_1_hnsw")
+    assert len(scans) == 1, shown(semantic)
+    assert "<=>" in scans[0]["Order By"], shown(semantic)
+    assert scans[0]["Actual Rows"] < 1000, shown(semantic)
+    checked = on(semantic, "chunk_lexical")
+    assert checked, "the mark was not checked"
+    assert all("chunk_id" in n["Index Cond"] for n in checked), shown(semantic)
+    assert {n["Index Name"] for n in on(lexical, "chunk_lexical")} == {"chunk_lexical_pkey"}, shown(lexical)
+    for query, plan in plans.found:
+        scanned = [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG]
+        assert not scanned, f"{query[:300]}\n{shown(plan)}"
+
+
+async def test_a_quotation_is_found_by_its_rarest_word_and_looked_up_by_keys(analysed_database: str) -> None:
+    words = large.words()
+    rare, common = words.vocabulary[500], words.vocabulary[0]
+    async with await databases.open_engine(analysed_database, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        for _ in range(9):
+            await engine.search(f'"{common} {rare}" {words.question(5)}', lang="en", trace=False)
+        async with explained(engine) as plans:
+            await engine.search(f'"{common} {rare}" {words.question(5)}', lang="en", trace=False)
+            async with engine._database.transaction(await engine.identity()) as connection:
+                holding = await (
+                    await connection.execute(
+                        "select count(*) from veraz.chunk_lexical"
+                        " where analyser = 'en' and is_current and tsv @@ plainto_tsquery('english', %s)",
+                        [rare],
+                    )
+                ).fetchone()
+    plan = plans.of(QUOTED)
+    reads = on(plan, "chunk_lexical_pkey")
+    assert reads, shown(plan)
+    assert holding is not None
+    assert sum(n["Actual Loops"] for n in reads) <= holding[0], "found by a word that is not the rarest"
+    for n in on(plan, "embedding_1"):
+        assert "chunk_id" in n["Index Cond"], shown(plan)
+    scanned = [n for n in nodes(plan) if n["Node Type"] == "Seq Scan" and n.get("Relation Name") in BIG]
+    assert not scanned, shown(plan)
+
+
+async def test_a_question_without_marks_has_no_trace_of_them_in_its_plans(tenth: Plans) -> None:
+    """What is null when a question comes is folded away before anything is planned."""
+    for name in (SEMANTIC, LEXICAL):
+        plan = tenth.of(name)
+        assert "@@" not in shown(plan)
+    assert not on(tenth.of(SEMANTIC), "chunk_lexical"), shown(tenth.of(SEMANTIC))

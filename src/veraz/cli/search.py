@@ -48,8 +48,10 @@ def command(
 ) -> None:
     """Show the chunks that answer QUESTION best.
 
-    Only current material that the acting roles may read is found. Quotation marks, -word and OR are no operators yet:
-    their words are searched like all others. Scores are higher for better hits, and comparable within one result only.
+    Only current material that the acting roles may read is found. "Quoted words" must stand there side by side, -word
+    leaves out what holds it, and OR stands between alternatives of these; a note says how such marks were read. A word
+    that nothing holds is read as one that a slip explains, and a note says that too. Scores are higher for better hits,
+    and comparable within one result only.
     Finding nothing is a normal outcome.
     """
     filters = filters_of(**conditions)

@@ -62,11 +62,12 @@ REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimi
 @dataclass(frozen=True, slots=True)
 class Chunking:
     """How documents are cut where their source says nothing else: the chunker's name with its options, the most tokens of a
-    chunk, and whether chunks are embedded with their contextual header."""
+    chunk, whether chunks are embedded with their contextual header, and how often its words count in the lexical arm."""
 
     chunker: str
     limit: int
     header: bool = True
+    title_weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,7 @@ class Ingest:
             "header": str(self._chunking.header),
             "parsers": PARSERS_VERSION,
             **({"context": self._rules.version} if self._rules.version else {}),
+            **({"title_weight": str(weight)} if (weight := self._chunking.title_weight) != 1 else {}),
         }
 
     def _digest(self, item: RawItem) -> bytes:
@@ -486,6 +488,7 @@ class Ingest:
             self._chunker.version,
             self._overrides,
             self._of_run,
+            self._chunking.title_weight,
         )
 
     async def _write_group(self, group: Sequence[Embedded]) -> None:

@@ -329,9 +329,11 @@ async def write_revisions(
     revisions: Sequence[RevisionToWrite],
     *,
     stated: str | None,
+    title_weight: int = 1,
 ) -> tuple[dict[UUID, Written], Links]:
     """Inserts whole revisions of different documents and moves their pointers: sent as one pipeline, visible at the commit or not
-    at all. `stated`: what the caller of this run says that they replace.
+    at all. `stated`: what the caller of this run says that they replace. `title_weight`: how often the words of title and
+    headings count in the lexical arm.
 
     Pointers and links come first, so that chunks are written as what they will be: current or not. Returns the check counts by
     revision, and what became of supersession links."""
@@ -358,7 +360,7 @@ async def write_revisions(
             await send("refresh_currency", document_id=revision.document_id)
         await send("insert_chunks", chunks=_json([row for r in revisions for row in _chunk_rows(r)]))
         analysers = [analyser for r in revisions for analyser in r.analysers]
-        await send("index_chunks", chunk_ids=chunk_ids, analysers=analysers)
+        await send("index_chunks", chunk_ids=chunk_ids, analysers=analysers, title_weight=title_weight)
         numbers = Reals(vectors.ravel())
         await send("insert_vectors", space_id, chunk_ids=chunk_ids, vectors=numbers, width=vectors.shape[1])
         counted = await send("count_written", space_id, chunk_ids=chunk_ids)

@@ -80,6 +80,7 @@ class Writer:
     chunker: str
     overrides: plan.Overrides
     own: Versions
+    title_weight: int = 1
 
     async def write(self, group: Sequence[Embedded]) -> Outcome:
         """All of a group or nothing. Raises ItemError for a document that may not be written, psycopg.Error for what the server
@@ -174,7 +175,12 @@ class Writer:
     ) -> store.Links:
         stated = self.overrides.supersedes
         counted, links = await store.write_revisions(
-            connection, self.space_id, self.source_id, revisions, stated=stated
+            connection,
+            self.space_id,
+            self.source_id,
+            revisions,
+            stated=stated,
+            title_weight=self.title_weight,
         )
         for revision in revisions:
             wanted, found = len(revision.chunks), counted.get(revision.revision_id)

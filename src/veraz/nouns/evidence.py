@@ -127,3 +127,10 @@ class SearchResult:
     notes: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     as_of: date | None = None
+    spellings: Mapping[str, str] = field(default_factory=dict)
+
+
+def spelling_note(spellings: Mapping[str, str]) -> str:
+    """What misspelt words were read as. The words read are of documents, so it stands in no trace."""
+    read = ", ".join(f"“{word}” as “{known}”" for word, known in spellings.items())
+    return f"no passage that may be read has these words, so the lexical arm read {read}"

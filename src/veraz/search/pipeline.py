@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, Vectors
-from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult, spelling_note
 from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Owner
 from veraz.providers.ports import Embedder
@@ -28,9 +27,11 @@ from veraz.search import store
 from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
+from veraz.search.misspelt import MOST_WORDS, chosen, plausible, respelt, words
 from veraz.search.replay import DEEPER, owner
 from veraz.search.reranking import Reranking, RerankRun, rerank_hits
 from veraz.search.rescoring import Rescored
+from veraz.search.syntax import Reading, read
 
 __all__ = [
     "DEEPER",
@@ -118,31 +119,35 @@ async def run_search(
     text at all nothing is asked and the result says so. With `reranking` the best of the fused hits are put in another order,
     after the transaction, and the best k kept. Never raises for what `clean_question` lets through."""
     timer, notes = Timer(), list[str]()
-    question = request.question.strip()
+    reading = read(request.question.strip())
+    question = reading.text
     vector = None
     if request.mode != "lexical" and embedder is not None and any(c.isalnum() for c in question):
         with timer.stage("embed"):
             vector = await _embed_question(embedder, question, notes)
-    lexical = (
-        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
-    )
-    semantic = _semantic_question(request, vector, space_id, config)
     most = read_for(request.k, reranking)
     async with database.transaction(identity) as connection:
+        reading = await _demanding(connection, request, reading)
+        lexical = (
+            _lexical_question(request, reading, config) if request.mode != "semantic" and question else None
+        )
+        semantic = _semantic_question(request, reading, vector, space_id, config)
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
-        arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+        arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
         candidates, distinct = await _read(connection, arms, settings, most, timer)
         if _copies_fill(distinct, most, arms, pool):
             pool *= DEEPER
             lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
-            arms, shortfall = await _ask(connection, request, lexical, semantic, timer)
+            arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
             candidates, distinct = await _read(connection, arms, settings, most, timer)
         with timer.stage("read"):
             found = await _with_in_force(connection, distinct)
-            terms = await _terms(connection, request, question)
+            terms = await _terms(connection, request, lexical.text if lexical else question)
             unknown = await store.unknown_sources(connection, request.filters)
-    notes += _remarks(request, question, arms, unknown)
+    spellings = lexical.spellings if lexical and lexical.spellings else {}
+    notes += _remarks(request, reading, arms, unknown)
+    notes += [spelling_note(spellings)] if spellings else []
     fused = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     reranked = None
     if reranking is not None:
@@ -167,6 +172,7 @@ async def run_search(
             "rerank": reranked.record if reranked is not None else None,
         },
         as_of=request.as_of,
+        spellings=spellings,
     )
     exact = {"lexical": arms.lexical_exact, "semantic": arms.semantic_exact}
     read_all = {arm: exact[arm] for arm in candidates}
@@ -248,14 +254,18 @@ async def run_arm(
 ) -> ArmRun:
     """Asks one arm (mode lexical or semantic) as `run_search` asks it in any mode, repaired like there, so that what both arms
     gave can be fused later, by `replay`."""
-    timer, question = Timer(), request.question.strip()
-    lexical = _lexical_question(request, question, config) if request.mode == "lexical" and question else None
+    timer, reading = Timer(), read(request.question.strip())
+    question = reading.text
     vector = None
     if request.mode == "semantic" and embedder is not None and any(c.isalnum() for c in question):
         vector = await _embed_question(embedder, question, [])
-    semantic = _semantic_question(request, vector, space_id, config)
     async with database.transaction(identity) as connection:
-        arms, _ = await _ask(connection, request, lexical, semantic, timer)
+        reading = await _demanding(connection, request, reading)
+        lexical = (
+            _lexical_question(request, reading, config) if request.mode == "lexical" and question else None
+        )
+        semantic = _semantic_question(request, reading, vector, space_id, config)
+        arms, _, _ = await _ask(connection, request, lexical, semantic, timer, config)
         candidates = _asked(arms).get(request.mode)
         new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
         hits = await store.hydrate(connection, new) if new else {}
@@ -295,13 +305,41 @@ async def _terms(
     return await store.explain_terms(connection, question, request.analyser)
 
 
-def _lexical_question(request: SearchRequest, question: str, config: SearchConfig) -> store.LexicalQuestion:
+async def _demanding(connection: Connection, request: SearchRequest, reading: Reading) -> Reading:
+    """The reading without what demands nothing: marks around stop words alone."""
+    condition = _condition(request, reading)
+    if condition is not None and not await store.demands(connection, condition):
+        return Reading(reading.text)
+    return reading
+
+
+def _condition(request: SearchRequest, reading: Reading) -> store.Condition | None:
+    if reading.condition is None:
+        return None
+    return store.Condition(reading.condition, request.analyser, reading.is_selective)
+
+
+def _lexical_question(
+    request: SearchRequest, reading: Reading, config: SearchConfig
+) -> store.LexicalQuestion:
     budget = EVERY_POSTING if request.exact else config.budget
-    return store.LexicalQuestion(question, request.analyser, config.pool, budget, config.rescored)
+    return store.LexicalQuestion(
+        text=reading.text,
+        analyser=request.analyser,
+        pool=config.pool,
+        budget=budget,
+        rescored=config.rescored,
+        condition=_condition(request, reading),
+        scorer=config.scorer,
+    )
 
 
 def _semantic_question(
-    request: SearchRequest, vector: Vectors | None, space_id: int | None, config: SearchConfig
+    request: SearchRequest,
+    reading: Reading,
+    vector: Vectors | None,
+    space_id: int | None,
+    config: SearchConfig,
 ) -> store.SemanticQuestion | None:
     if vector is None or space_id is None:
         return None
@@ -312,6 +350,7 @@ def _semantic_question(
         config.ef_search,
         config.max_scan_tuples,
         request.exact or request.few,
+        _condition(request, reading),
     )
 
 
@@ -340,26 +379,113 @@ async def _ask(
     lexical: store.LexicalQuestion | None,
     semantic: store.SemanticQuestion | None,
     timer: Timer,
+    config: SearchConfig,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
+    """What both arms gave, repaired, and the lexical question as it was read in the end: with known words for misspelt ones."""
+    if lexical is None or lexical.scorer == "bm25":
+        return await _found(connection, request, lexical, semantic, timer, config)
+    wide = replace(lexical, pool=max(lexical.pool, lexical.rescored))
+    arms, shortfall, known = await _found(connection, request, wide, semantic, timer, config)
+    if known is not None and arms.lexical:
+        with timer.stage("arms"):
+            scored = await store.cover_density(connection, known, arms.lexical)
+        arms = replace(arms, lexical=scored[: lexical.pool], proven=0)
+    return arms, shortfall, None if known is None else replace(known, pool=lexical.pool)
+
+
+async def _found(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+    config: SearchConfig,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
+    way = await _way(connection, request, lexical, semantic, timer)
+    arms, shortfall = await _once(connection, request, way, lexical, semantic, timer)
+    if lexical is None or lexical.spellings is not None or request.as_of is not None or not config.fuzzy:
+        return arms, shortfall, lexical
+    known = await _respelt(connection, request, arms, lexical, timer)
+    if known.spellings:
+        again, more = await _once(connection, request, way, known, None, timer)
+        arms = replace(arms, lexical=again.lexical, lexical_exact=again.lexical_exact, proven=again.proven)
+        shortfall = more or shortfall
+    return arms, shortfall, known
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the arms go about filters: `share` of the documents that they leave, as a sample has it; None: not estimated."""
+
+    share: float | None = None
+    documents_first: bool = False
+
+
+async def _way(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+) -> _Way:
+    asked = semantic or lexical
+    if request.filters == Filters() or request.exact or request.as_of is not None or not SAMPLE:
+        return _Way()
+    if asked is None or (asked.condition is not None and asked.condition.selective):
+        return _Way()  # what is quoted is found by its words
+    with timer.stage("plan"):
+        share = await _share(connection, request)
+    if share is None:
+        return _Way(documents_first=True)
+    left = math.ceil(share * request.own)
+    return _Way(share, documents_first=few_rows(left, request.indexed, asked.pool))
+
+
+async def _once(
+    connection: Connection,
+    request: SearchRequest,
+    way: _Way,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
 ) -> tuple[store.ArmResults, dict[str, Any] | None]:
     if request.as_of is not None:
         with timer.stage("arms"):
             arms = await store.run_arms_as_of(connection, request.filters, lexical, semantic, request.as_of)
         return arms, None
-    share = None
-    if request.filters != Filters() and not request.exact and SAMPLE:
-        with timer.stage("plan"):
-            share = await _share(connection, request)
-        if share is None or few_rows(
-            math.ceil(share * request.own), request.indexed, _pool(lexical, semantic)
-        ):
-            with timer.stage("arms"):
-                arms = await store.narrow(connection, request.filters, lexical, semantic)
-            return replace(arms, share=share, documents_first=True), None
-        lexical, semantic = _bounded(lexical, semantic, share)
+    if way.documents_first:
+        with timer.stage("arms"):
+            arms = await store.narrow(connection, request.filters, lexical, semantic)
+        return replace(arms, share=way.share, documents_first=True), None
+    if way.share is not None:
+        lexical, semantic = _bounded(lexical, semantic, way.share)
     with timer.stage("arms"):
         arms = await store.run_arms(connection, request.filters, lexical, semantic)
-    arms = replace(arms, share=share)
+    arms = replace(arms, share=way.share)
     return await _repair(connection, request, arms, lexical, semantic, timer)
+
+
+async def _respelt(
+    connection: Connection,
+    request: SearchRequest,
+    arms: store.ArmResults,
+    lexical: store.LexicalQuestion,
+    timer: Timer,
+) -> store.LexicalQuestion:
+    """The question with words that the caller may read in place of those that nothing holds and that a slip explains."""
+    if lexical.condition is not None and lexical.condition.selective:
+        return replace(lexical, spellings={})
+    candidates, unseen = words(lexical.text), arms.unseen
+    if not candidates or unseen == ():
+        return replace(lexical, spellings={})
+    with timer.stage("spelling"):
+        if unseen is None:
+            unseen = await store.unseen_words(connection, lexical)
+        near = await store.similar_words(connection, candidates[:MOST_WORDS], unseen) if unseen else []
+        likely = plausible(near or ())
+        readable = await store.readable_words(connection, request.filters, likely) if likely else {}
+    spellings = chosen(likely, readable)
+    return replace(lexical, text=respelt(lexical.text, spellings), spellings=spellings)
 
 
 SAMPLE = 200
@@ -377,11 +503,6 @@ async def _share(connection: Connection, request: SearchRequest) -> float | None
         return None
     sampled, passing = await store.filter_share(connection, request.filters, SAMPLE)
     return min(1.0, (passing + 1) / sampled) if sampled else None
-
-
-def _pool(lexical: store.LexicalQuestion | None, semantic: store.SemanticQuestion | None) -> int:
-    asked = semantic or lexical
-    return asked.pool if asked else 0
 
 
 def _bounded(
@@ -425,7 +546,7 @@ async def _repair(
         with timer.stage("repair"):
             found = await store.lexical_permitted(connection, request.filters, lexical)
         short["lexical"] = len(arms.lexical or ()), len(found)
-        arms = replace(arms, lexical=found, lexical_exact=True)
+        arms = replace(arms, lexical=found, lexical_exact=True, proven=0)
     if semantic is not None and _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact):
         with timer.stage("repair"):
             found = await store.semantic_exact(connection, request.filters, semantic)
@@ -454,7 +575,7 @@ async def _repair_filtered(
     short: dict[str, tuple[int, int]] = {}
     if found.lexical is not None:
         short["lexical"] = len(arms.lexical or ()), len(found.lexical)
-        arms = replace(arms, lexical=found.lexical, lexical_exact=True)
+        arms = replace(arms, lexical=found.lexical, lexical_exact=True, proven=0)
     if found.semantic is not None:
         short["semantic"] = len(arms.semantic or ()), len(found.semantic)
         arms = replace(arms, semantic=found.semantic, semantic_exact=True)
@@ -480,12 +601,12 @@ async def ask_again(
 ) -> dict[str, ArmAgain]:
     """The arms of a search, repaired as ever, and the exact result of each that did not read everything. `vector` is the
     question's, as it was embedded then. In the caller's transaction, which should have one snapshot."""
-    question = request.question.strip()
+    reading = await _demanding(connection, request, read(request.question.strip()))
     lexical = (
-        _lexical_question(request, question, config) if request.mode != "semantic" and question else None
+        _lexical_question(request, reading, config) if request.mode != "semantic" and reading.text else None
     )
-    semantic = _semantic_question(request, vector, space_id, config)
-    arms, _ = await _ask(connection, request, lexical, semantic, Timer())
+    semantic = _semantic_question(request, reading, vector, space_id, config)
+    arms, _, lexical = await _ask(connection, request, lexical, semantic, Timer(), config)
     again = {}
     if lexical is not None and arms.lexical is not None:
         exactly = partial(store.lexical_permitted, connection, request.filters, lexical)
@@ -567,20 +688,22 @@ def _with_owners(same: Sequence[Hit]) -> Hit:
     return replace(first, also=tuple(others.values()))
 
 
-_OPERATORS = re.compile(r'"[^"]+"|“[^”]+”|«[^»]+»|(?<!\S)-[^\W\d_]|(?<=\S)\s+OR\s+(?=\S)')
-
-
 def _remarks(
-    request: SearchRequest, question: str, arms: store.ArmResults, unknown: Sequence[str]
+    request: SearchRequest, reading: Reading, arms: store.ArmResults, unknown: Sequence[str]
 ) -> Iterator[str]:
     """What a reader should know of how the question was read, and of why an arm is empty. None says more of a document than the
     reader may see."""
-    if arms.lexical is not None and _OPERATORS.search(question):
-        yield "quotation marks, -word and OR are no operators yet: their words were searched like all others"
+    if reading.alternatives:
+        yield _read_as(reading)
     if unknown:
         yield f"no source is called {', '.join(map(repr, unknown))}"
-    if not any(c.isalnum() for c in question):
+    if not any(c.isalnum() for c in reading.text):
         yield "the question has no searchable words"
+    elif reading.alternatives and not (arms.lexical or arms.semantic):
+        yield "nothing that may be read meets this: without the marks, the words are searched like all others"
+    elif arms.lexical == [] and arms.has_no_terms:
+        alone = "; only the semantic arm found anything" if arms.semantic else ""
+        yield f"the question has function words alone, which are not searched for{alone}"
     elif arms.lexical == []:
         alone = "; only the semantic arm found anything" if arms.semantic else ""
         filters = ", ".join(name for name in _FILTERS if getattr(request.filters, name) is not None)
@@ -590,6 +713,22 @@ def _remarks(
             else "the corpus that may be read"
         )
         yield f"no word of the question occurs in {where}{alone}"
+
+
+def _read_as(reading: Reading) -> str:
+    """What the marks were taken to mean, so that who meant nothing by them can leave them out."""
+    parts = []
+    if reading.phrases:
+        parts.append(f"only passages with {_listed(reading.phrases, 'and')}, word for word")
+    if reading.without:
+        parts.append(f"no passages with {_listed(reading.without, 'or')}")
+    others = " or what OR offers instead" if len(reading.alternatives) > 1 else ""
+    return f"read as: {'; '.join(parts)}{others}"
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    quoted = [f"“{name}”" for name in names]
+    return f" {last} ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 
 _FILTERS = tuple(field.name for field in fields(Filters))
@@ -662,7 +801,9 @@ def _configuration(
             "analyser": request.analyser,
             "budget": config.budget,
             "rescored": config.rescored,
+            "scorer": config.scorer,
             "exact": arms.lexical_exact,
+            "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
         },
         "semantic": {"ef_search": config.ef_search, "exact": arms.semantic_exact},
         **_of_filters(request, arms),

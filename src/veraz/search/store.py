@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import numpy as np
+import psycopg
 
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
@@ -19,12 +20,24 @@ from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
+from veraz.search.misspelt import Similar
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What marks in the question demand of a chunk (`Reading.condition`), in the question's language. `selective`: chunks can be
+    found by the words that it names."""
+
+    alternatives: str
+    analyser: str
+    selective: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
     """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores; at most
-    `walked` are looked up until that many may be read."""
+    `walked` are looked up until that many may be read. Only what meets the condition is a candidate. `spellings`: words of the
+    question and what `text` has in their place; None where nobody looked for misspelt words. `scorer`: bm25 or ts_rank_cd."""
 
     text: str
     analyser: str
@@ -32,6 +45,9 @@ class LexicalQuestion:
     budget: int
     rescored: int
     walked: int = 2_000_000_000
+    condition: Condition | None = None
+    spellings: Mapping[str, str] | None = None
+    scorer: str = "bm25"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +58,23 @@ class SemanticQuestion:
     ef_search: int
     max_scan_tuples: int
     exact: bool
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ArmResults:
-    """None: the arm was not asked. `share`: of the documents, as the filters' sample had it; `documents_first`: those that the
-    filters leave were found before anything was scored."""
+    """None: the arm was not asked. `unseen`: the lexemes of the question's words that nothing holds that the caller may read;
+    None where nobody looked. `proven`: how many of the lexical candidates, from the first, are proved to be the best there are,
+    although not everything was read. `has_no_terms`: the question is of function words alone. `share`: of the documents, as the
+    filters' sample had it; `documents_first`: those that the filters leave were found before anything was scored."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
     lexical_exact: bool
     semantic_exact: bool
+    unseen: tuple[str, ...] | None = None
+    proven: int = 0
+    has_no_terms: bool = False
     share: float | None = None
     documents_first: bool = False
 
@@ -63,7 +85,10 @@ async def run_arms(
     lexical: LexicalQuestion | None,
     semantic: SemanticQuestion | None,
 ) -> ArmResults:
-    """Both arms in one round trip: the statements are sent together and answered together."""
+    """Both arms in one round trip: the statements are sent together and answered together. Where the question quotes words, what
+    holds them is found first, and both arms are exact over it."""
+    if (quoted := await _run_quoted(connection, filters, lexical, semantic)) is not None:
+        return quoted
     asked = []
     async with connection.pipeline():
         if lexical is not None:
@@ -80,9 +105,17 @@ async def run_arms(
             asked.append(await _ask_semantic(connection, filters, semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": False})
         answers = [await cursor.fetchall() for cursor in asked]
-    exact = True
-    if lexical is not None:
-        exact = answers[0][0][4] if answers[0] else await _read_all(connection, lexical)
+    exact, unseen, proven, no_terms = True, None, 0, False
+    if lexical is not None and answers[0]:
+        exact, unseen = answers[0][0][4], tuple(answers[0][0][5] or ())
+        proven = sum(row[1] > row[6] for row in answers[0])
+        exact = exact or proven == lexical.pool
+    elif lexical is not None:
+        terms, postings = await posting_count(connection, lexical)
+        exact, no_terms = (
+            postings <= min(lexical.budget, lexical.walked),
+            terms == 0,
+        )  # no more match than were counted
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
     return ArmResults(
@@ -90,7 +123,35 @@ async def run_arms(
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
         lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
+        unseen=unseen,
+        proven=proven,
+        has_no_terms=no_terms,
     )
+
+
+async def _run_quoted(
+    connection: Connection,
+    filters: Filters,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+) -> ArmResults | None:
+    asked = lexical or semantic
+    if asked is None or asked.condition is None or not asked.condition.selective:
+        return None
+    space_id = semantic.space_id if semantic is not None else await _active_space(connection)
+    if space_id is None:
+        return None
+    found = composed(filters, "l")
+    parameters = {**_conditions(filters, found), **_both(lexical, semantic)}
+    query = space_statement("search", "quoted", space_id, **found.slots())
+    cursor = await connection.execute(query, parameters)
+    return await _of_both(connection, lexical, semantic, await cursor.fetchall())
+
+
+async def demands(connection: Connection, condition: Condition) -> bool:
+    """Whether the marks demand anything: quotations of stop words alone do not."""
+    row = await (await connection.execute(statement("search", "demands"), _demanded(condition))).fetchone()
+    return bool(row and row[0])
 
 
 async def run_arms_as_of(
@@ -105,27 +166,15 @@ async def run_arms_as_of(
     asked = lexical or semantic
     if asked is None or space_id is None:
         return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
-    of_filter = composed(filters)
-    parameters = {
-        **_conditions(filters, of_filter),
-        "as_of": day,
-        "question": lexical.text if lexical else None,
-        "analyser": lexical.analyser if lexical else None,
-        "vector": vector_text(semantic.vector) if semantic else None,
-        "pool": asked.pool,
-    }
+    found = composed(filters)
+    parameters = {**_conditions(filters, found), **_both(lexical, semantic), "as_of": day}
     async with connection.pipeline():
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
-        query = space_statement("search", "as_of", space_id, **of_filter.slots())
+        query = space_statement("search", "as_of", space_id, **found.slots())
         cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
-    return _both(rows, lexical, semantic)
-
-
-async def _read_all(connection: Connection, question: LexicalQuestion) -> bool:
-    """Whether an empty lexical arm had read and looked up everything. No more chunks match than postings were counted."""
-    return await posting_count(connection, question) <= min(question.budget, question.walked)
+    return await _of_both(connection, lexical, semantic, rows)
 
 
 async def narrow(
@@ -136,37 +185,57 @@ async def narrow(
 ) -> ArmResults:
     """Both arms over the documents that meet the filters, which are found first: exact."""
     space_id = semantic.space_id if semantic is not None else await _active_space(connection)
-    asked = lexical or semantic
-    if asked is None or space_id is None:
+    if (lexical is None and semantic is None) or space_id is None:
         return ArmResults(None, None, lexical_exact=True, semantic_exact=True)
     found = composed(filters)
-    parameters = {
-        **_conditions(filters, found),
-        "question": lexical.text if lexical else None,
-        "analyser": lexical.analyser if lexical else None,
-        "vector": vector_text(semantic.vector) if semantic else None,
-        "pool": asked.pool,
-    }
+    parameters = {**_conditions(filters, found), **_both(lexical, semantic)}
     async with connection.pipeline():
         await connection.execute(statement("search", "narrow_plan"), {"by_sets": True})
         query = space_statement("search", "narrow", space_id, **found.slots())
         cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "narrow_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
-    return _both(rows, lexical, semantic)
+    return await _of_both(connection, lexical, semantic, rows)
 
 
-def _both(
-    rows: Sequence[tuple[Any, ...]], lexical: LexicalQuestion | None, semantic: SemanticQuestion | None
+def _both(lexical: LexicalQuestion | None, semantic: SemanticQuestion | None) -> dict[str, Any]:
+    """The parameters of a statement that asks both arms."""
+    asked = lexical or semantic
+    assert asked is not None
+    condition = _demanded(asked.condition)
+    return {
+        "question": lexical.text if lexical else None,
+        "vector": vector_text(semantic.vector) if semantic else None,
+        "pool": asked.pool,
+        **condition,
+        "analyser": lexical.analyser if lexical else condition["analyser"],
+    }
+
+
+def _demanded(condition: Condition | None) -> dict[str, Any]:
+    if condition is None:
+        return {"condition": None, "analyser": None}
+    return {"condition": condition.alternatives, "analyser": condition.analyser}
+
+
+async def _of_both(
+    connection: Connection,
+    lexical: LexicalQuestion | None,
+    semantic: SemanticQuestion | None,
+    rows: Sequence[tuple[Any, ...]],
 ) -> ArmResults:
     found: dict[str, list[Candidate]] = {"lexical": [], "semantic": []}
     for arm, *candidate in rows:
         found[arm].append(Candidate(*candidate))
+    no_terms = False
+    if lexical is not None and not found["lexical"]:
+        no_terms = (await posting_count(connection, lexical))[0] == 0
     return ArmResults(
         lexical=found["lexical"] if lexical else None,
         semantic=found["semantic"] if semantic else None,
         lexical_exact=True,
         semantic_exact=True,
+        has_no_terms=no_terms,
     )
 
 
@@ -180,12 +249,61 @@ async def filter_share(connection: Connection, filters: Filters, sample: int) ->
     return row[0], row[1]
 
 
-async def posting_count(connection: Connection, question: LexicalQuestion) -> int:
-    """How many postings the question's terms have."""
+async def posting_count(connection: Connection, question: LexicalQuestion) -> tuple[int, int]:
+    """How many terms the question has, and how many postings these have."""
     parameters = {"question": question.text, "analyser": question.analyser}
     row = await (await connection.execute(statement("search", "posting_count"), parameters)).fetchone()
     assert row is not None
-    return int(row[0])
+    return int(row[0]), int(row[1])
+
+
+async def cover_density(
+    connection: Connection, question: LexicalQuestion, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """The candidates scored by ts_rank_cd over any of the question's words, best first; of equals in the order they came in."""
+    parameters = {
+        "question": question.text,
+        "analyser": question.analyser,
+        "chunk_ids": [c.chunk_id for c in candidates],
+    }
+    cursor = await connection.execute(statement("search", "cover_density"), parameters)
+    scores = {row[0]: float(row[1]) for row in await cursor.fetchall()}
+    scored = [replace(c, score=scores[c.chunk_id]) for c in candidates if c.chunk_id in scores]
+    return sorted(scored, key=lambda c: -c.score)
+
+
+async def unseen_words(connection: Connection, question: LexicalQuestion) -> tuple[str, ...]:
+    parameters = {"question": question.text, "analyser": question.analyser}
+    row = await (await connection.execute(statement("search", "unseen_words"), parameters)).fetchone()
+    return tuple(row[0] or ()) if row else ()
+
+
+async def similar_words(
+    connection: Connection, words: Sequence[str], unseen: Sequence[str]
+) -> list[Similar] | None:
+    """The vocabulary's lexemes that are most like those of words that nobody wrote; None where the server lacks pg_trgm."""
+    parameters = {"words": list(words), "unseen": list(unseen)}
+    try:
+        async with connection.transaction():
+            cursor = await connection.execute(statement("search", "similar_words"), parameters)
+            return [Similar(*row) for row in await cursor.fetchall()]
+    except psycopg.errors.UndefinedFunction:
+        return None
+
+
+async def readable_words(
+    connection: Connection, filters: Filters, found: Sequence[Similar]
+) -> dict[tuple[str, str], str]:
+    """By analyser and lexeme: a word of something that may be read and meets the filters. Other lexemes are absent."""
+    of_filter = composed(filters, "l")
+    parameters = {
+        **_conditions(filters, of_filter),
+        "analysers": [s.analyser for s in found],
+        "lexemes": [s.lexeme for s in found],
+    }
+    query = statement("search", "readable_words").format(**of_filter.slots())
+    cursor = await connection.execute(query, parameters)
+    return {(row[0], row[1]): row[2] for row in await cursor.fetchall()}
 
 
 async def lexical_permitted(
@@ -195,6 +313,7 @@ async def lexical_permitted(
     found = composed(filters)
     parameters = {
         **_conditions(filters, found),
+        **_demanded(question.condition),
         "question": question.text,
         "analyser": question.analyser,
         "pool": question.pool,
@@ -260,6 +379,7 @@ def _conditions(filters: Filters, of_filter: Composed) -> dict[str, Any]:
 def _lexical_parameters(question: LexicalQuestion, filters: Filters, found: Composed) -> dict[str, Any]:
     return {
         **_conditions(filters, found),
+        **_demanded(question.condition),
         "walked": question.walked,
         "question": question.text,
         "analyser": question.analyser,
@@ -276,6 +396,7 @@ async def _ask_semantic(
     found = composed(filters)
     parameters = {
         **_conditions(filters, found),
+        **_demanded(question.condition),
         "vector": vector_text(question.vector),
         "pool": question.pool,
     }

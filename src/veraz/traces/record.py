@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from veraz.nouns.answer import Answer
-from veraz.nouns.evidence import SearchResult
+from veraz.nouns.evidence import SearchResult, spelling_note
 from veraz.nouns.trace import LiveQuote, Place, Trace
 
 
@@ -34,8 +34,9 @@ def search_record(result: SearchResult) -> dict[str, Any]:
         }
         for h in result.hits
     ]
-    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "notes", "as_of")
-    return {**{name: getattr(result, name) for name in kept}, "hits": hits}
+    kept = ("lang", "mode", "config", "timings_ms", "shortfall", "as_of")
+    notes = [note for note in result.notes if note != spelling_note(result.spellings)]
+    return {**{name: getattr(result, name) for name in kept}, "notes": notes, "hits": hits}
 
 
 _TEXT_OF_DOCUMENTS = {"quote", "text", "answer", "title", "heading_path", "successor", "in_force"}

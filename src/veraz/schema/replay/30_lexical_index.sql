@@ -6,10 +6,12 @@ language sql stable
 return hashtextextended(purpose || ' ' || veraz.current_tenant()::text || ' ' || analyser, 0);
 
 -- Writes the lexical rows of new chunks, and the postings of those that are current, as delta blocks of this transaction: see
--- write_posting_delta. The text is analysed once. analysers: of each chunk, in order. Returns how many rows it wrote.
+-- write_posting_delta. The text is analysed once. analysers: of each chunk, in order.
+-- title_weight: how often the words of title and headings count, as if they were written so often. Returns how many rows it wrote.
 drop function if exists veraz.index_revision(uuid, text);
 drop function if exists veraz.index_revision(uuid, text[]);
-create or replace function veraz.index_chunks(chunk_ids uuid[], analysers text[]) returns integer
+drop function if exists veraz.index_chunks(uuid[], text[]);
+create or replace function veraz.index_chunks(chunk_ids uuid[], analysers text[], title_weight integer) returns integer
 language plpgsql as $$
 declare
     tenant  uuid := veraz.current_tenant();
@@ -26,7 +28,7 @@ begin
         delta := nextval('veraz.posting_delta');
         with analysed as materialized (
             select c.chunk_id, c.document_id, c.revision_id, c.is_current, w.analyser, e.reference_length,
-                   veraz.analyse(w.analyser, concat_ws(E'\n\n', nullif(c.header, ''), nullif(c.context, ''), coalesce(c.embedded, c.display))) as tsv
+                   veraz.analyse(w.analyser, concat_ws(E'\n\n', repeat(nullif(c.header, '') || E'\n\n', title_weight), nullif(c.context, ''), coalesce(c.embedded, c.display))) as tsv
               from unnest(chunk_ids[start : start + 639], analysers[start : start + 639]) w (chunk_id, analyser)
              cross join lateral (
                     select chunk_id, document_id, revision_id, is_current, header, context, embedded, display

@@ -24,15 +24,20 @@ with valid as materialized (
 ), question_vector as materialized (
     select analyser, ('{{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}}/1000000000')::sparsevec as vec
       from (select analyser, dimension, sum(idf) as idf from idf group by 1, 2) d group by analyser
+), condition as materialized (
+    select analyser, veraz.condition(analyser, %(analyser)s::text, %(condition)s::jsonb) as wanted
+      from veraz.lexical_epoch where tenant_id = veraz.current_tenant() and %(condition)s::jsonb is not null
 ), matched as (
     select x.chunk_id, x.revision_id, x.score
       from question_vector q
      cross join lateral (
-            select l.chunk_id, l.revision_id, -(l.bm25 <#> q.vec) as score
+            select l.chunk_id, l.revision_id, l.tsv, l.analyser, -(l.bm25 <#> q.vec) as score
               from veraz.chunk_lexical l
              where l.tenant_id = veraz.current_tenant() and l.analyser = q.analyser
                and coalesce(l.revision_id in (select revision_id from valid), false) offset 0) x
      where x.score > 0
+       and (%(condition)s::jsonb is null
+            or coalesce(x.tsv @@ (select wanted from condition k where k.analyser = x.analyser), true))
      order by x.score desc, x.chunk_id
     offset 0
 ), lexical as (
@@ -45,6 +50,9 @@ with valid as materialized (
       from {embedding} e
      where e.tenant_id = veraz.current_tenant() and %(vector)s::halfvec is not null
        and coalesce(e.revision_id in (select revision_id from valid), false)
+       and (%(condition)s::jsonb is null or exists (
+            select from veraz.chunk_lexical l join condition k using (analyser)
+             where l.tenant_id = veraz.current_tenant() and l.chunk_id = e.chunk_id and coalesce(l.tsv @@ k.wanted, true) offset 0))
      order by distance, e.chunk_id
     offset 0
 ), semantic as (

@@ -1,0 +1,94 @@
+"""Which known word a word that nobody wrote was meant to be. Pure.
+
+A word is only read as another that differs by one slip: a letter changed, left out, added, or exchanged with its neighbour, and
+not the first letter changed; in words of eight letters and more by two, if they are not both letters added or both left out. That
+keeps pairs of medicines apart that look alike (prednisone and prednisolone, quinine and quinidine): names that only a longer
+distance joins are other names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+SHORTEST = 4
+"""Letters. In a shorter word one slip makes too many other words."""
+LONG = 8
+MOST_WORDS = 6
+"""Of one question are looked up; who makes more slips than that asks again."""
+_WORD = re.compile(rf"(?<![\w'’-])[^\W\d_]{{{SHORTEST},40}}(?![\w'’-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A lexeme of the vocabulary near that of a word; `similarity` of their trigrams in 0..1."""
+
+    word: str
+    wanted: str
+    analyser: str
+    lexeme: str
+    similarity: float
+
+
+def words(question: str) -> list[str]:
+    """Those that may be misspelt, each once, in order: letters alone, not a part of a compound."""
+    return list(dict.fromkeys(_WORD.findall(question)))
+
+
+def plausible(found: Iterable[Similar]) -> list[Similar]:
+    """Those that a slip explains, nearest first. Stems are compared, and the word itself: a slip may change its stem."""
+    kept = [
+        (slips, one)
+        for one in found
+        if (slips := min(_slips(one.wanted, one.lexeme), _slips(one.word.lower(), one.lexeme))) < TOO_MANY
+    ]
+    kept.sort(key=lambda pair: (pair[0], -pair[1].similarity, pair[1].lexeme, pair[1].analyser))
+    return [one for _, one in kept]
+
+
+def chosen(likely: Iterable[Similar], readable: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """For each misspelt word the readable one that is nearest as it is written; of equals the first."""
+    best: dict[str, tuple[int, str]] = {}
+    for one in likely:
+        known = readable.get((one.analyser, one.lexeme))
+        if known is not None:
+            far = distance(one.word.lower(), known.lower())
+            if one.word not in best or far < best[one.word][0]:
+                best[one.word] = far, known if one.word[0].isupper() else known.lower()
+    return {word: known for word, (_, known) in best.items()}
+
+
+TOO_MANY = 9
+
+
+def _slips(wanted: str, lexeme: str) -> int:
+    """How many, or `TOO_MANY`."""
+    if min(len(wanted), len(lexeme)) < SHORTEST or wanted == lexeme:
+        return TOO_MANY
+    allowed = 1
+    if min(len(wanted), len(lexeme)) >= LONG:
+        allowed += abs(len(wanted) - len(lexeme)) < 2
+    elif wanted[0] != lexeme[0] and wanted[:2] != lexeme[1::-1]:
+        return TOO_MANY
+    slips = distance(wanted, lexeme)
+    return slips if slips <= allowed else TOO_MANY
+
+
+def distance(a: str, b: str) -> int:
+    """Letters changed, left out, added, or exchanged with their neighbour, each place once (optimal string alignment)."""
+    before: Sequence[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            best = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and y == a[i - 2]:
+                best = min(best, before[j - 2] + 1)
+            row.append(best)
+        before, last = last, row
+    return last[-1]
+
+
+def respelt(question: str, spellings: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda match: spellings.get(match[0], match[0]), question)
