@@ -33,6 +33,7 @@ from veraz.answer.numerals import spelled
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
 from veraz.config import Config, load
+from veraz.db.capabilities import read_capabilities
 from veraz.db.embedded import EmbeddedServer
 from veraz.db.rights import read_rights, require_unprivileged
 from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection, Database, login_url, redact, require_writer
@@ -2073,7 +2074,10 @@ class AsyncVeraz:
         self, connection: Connection, lexical: Sequence[LexicalState], *, replayed: bool
     ) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
-        return checks(broken, lexical, await ops_store.dead_rows(connection), replayed=replayed)
+        dead = await ops_store.dead_rows(connection)
+        extensions = (await read_capabilities(connection)).extensions
+        missing = [e.name for e in extensions if e.installed is None]
+        return checks(broken, lexical, dead, replayed=replayed, missing=missing)
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are

@@ -11,13 +11,13 @@ def lexical(tenant: str, *, merged: int, delta: int) -> LexicalState:
 
 
 def found(**measured: object) -> dict[str, Check]:
-    given = {"broken": (), "lexical": (), "dead": (), "replayed": True, **measured}
+    given = {"broken": (), "lexical": (), "dead": (), "replayed": True, "missing": (), **measured}
     return {c.check: c for c in checks(**given)}  # type: ignore[arg-type]
 
 
 def test_a_healthy_database_has_nothing_to_fix() -> None:
     states = [lexical("a", merged=0, delta=LARGE_DELTA), lexical("b", merged=90_000, delta=90_000)]
-    assert [(c.ok, c.fix) for c in found(lexical=states).values()] == [(True, None)] * 4
+    assert [(c.ok, c.fix) for c in found(lexical=states).values()] == [(True, None)] * 5
 
 
 def test_every_tenant_whose_deltas_outgrew_its_index_is_named_with_its_command() -> None:
@@ -31,6 +31,15 @@ def test_a_broken_index_is_built_again_by_postgresql_and_not_by_a_merge() -> Non
     assert (check.detail, check.fix) == (
         "embedding_1_hnsw",
         "reindex index concurrently veraz.embedding_1_hnsw",
+    )
+
+
+def test_a_missing_extension_is_named_with_its_command() -> None:
+    check = found(missing=["pg_trgm"])["extensions"]
+    assert (check.ok, check.detail, check.fix) == (
+        False,
+        "pg_trgm is not installed",
+        "create extension pg_trgm",
     )
 
 

@@ -11,10 +11,16 @@ LARGE_DELTA = 50_000
 
 
 def checks(
-    broken: Sequence[str], lexical: Sequence[LexicalState], dead: Sequence[DeadRows], *, replayed: bool
+    broken: Sequence[str],
+    lexical: Sequence[LexicalState],
+    dead: Sequence[DeadRows],
+    *,
+    replayed: bool,
+    missing: Sequence[str],
 ) -> tuple[Check, ...]:
     """`broken` are names of invalid indexes, `dead` tables that vacuum has fallen behind on; `replayed`: functions and policies
-    are those of this version."""
+    are those of this version; `missing`: extensions that are not installed. Without pg_trgm misspelt words are not read as
+    others, and nothing else tells."""
     heavy = [s for s in lexical if s.delta > max(LARGE_DELTA, s.merged)]
     tenants = dict.fromkeys(s.tenant for s in heavy)
     return (
@@ -23,6 +29,12 @@ def checks(
             [] if replayed else ["those of another version of Veraz"],
             "of this version",
             ["veraz init"],
+        ),
+        _check(
+            "extensions",
+            [f"{name} is not installed" for name in missing],
+            "all installed",
+            [f"create extension {name}" for name in missing],
         ),
         _check(
             "indexes", broken, "all valid", [f"reindex index concurrently veraz.{name}" for name in broken]

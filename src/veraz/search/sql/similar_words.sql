@@ -1,7 +1,7 @@
 -- Purpose: the fuzzy arm: for each of `words` that has one of the `unseen` lexemes, the lexemes of the tenant's vocabulary most like it by
 -- their trigrams. Whether the caller may see them is asked afterwards, of those that are left: readable_words.sql.
--- Rows: at most 40 a word and analyser. Index: lexeme_stat_pkey (tenant, analyser): the whole vocabulary is compared, a millisecond for about 2,000 words of
--- about the same length. An index of trigrams would not be used under row-level security, where its operator is not leakproof.
+-- Rows: at most 40 a word and analyser. Index: lexeme_stat_pkey (tenant, analyser): the whole vocabulary is compared. An index of
+-- trigrams would not be used under row-level security, where its operator is not leakproof.
 with wanted as materialized (
     select distinct on (w.word, e.analyser, t.lexeme) w.word, e.analyser, t.lexeme
       from unnest(%(words)s::text[]) w (word)
