@@ -7,7 +7,7 @@ import json
 import random
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ from veraz.engine import AsyncVeraz
 from veraz.nouns.question import Filters
 from veraz.search import store
 from veraz.search.fusion import Candidate
+from veraz.search.syntax import read
 
 LICENSES = ["cc0", "CC-BY", "ärztlich", None]
 JURISDICTIONS = ["es", "us", None]
@@ -398,8 +399,13 @@ async def every_way(engine: AsyncVeraz, expression: str) -> dict[str, set[UUID]]
     space = (await engine.space()).space_id
     lexical = store.LexicalQuestion("common", "en", 500, 1_000_000, 1000)
     near = store.SemanticQuestion(vector, space, 500, 200, 40_000, exact=False)
+    marks = store.Condition(read('"common words" -nowhere').condition or "", "en", selective=True)
+    marked = replace(lexical, condition=marks), replace(near, condition=marks)
     async with engine._database.transaction(await engine.identity()) as connection:
         arms = await store.run_arms(connection, filters, lexical, near)
+        quoted = await store.run_arms(connection, filters, *marked)
+        quoted_narrow = await store.narrow(connection, filters, *marked)
+        quoted_day = await store.run_arms_as_of(connection, filters, *marked, date(2200, 1, 1))
         narrow = await store.narrow(connection, filters, lexical, near)
         day = await store.run_arms_as_of(connection, filters, lexical, near, date(2200, 1, 1))
         permitted = await store.lexical_permitted(connection, filters, lexical)
@@ -411,6 +417,12 @@ async def every_way(engine: AsyncVeraz, expression: str) -> dict[str, set[UUID]]
     found: dict[str, Sequence[Candidate] | None] = {
         "lexical": arms.lexical,
         "semantic": arms.semantic,
+        "quoted, lexical": quoted.lexical,
+        "quoted, semantic": quoted.semantic,
+        "documents first, quoted, lexical": quoted_narrow.lexical,
+        "documents first, quoted, semantic": quoted_narrow.semantic,
+        "a day, quoted, lexical": quoted_day.lexical,
+        "a day, quoted, semantic": quoted_day.semantic,
         "documents first, lexical": narrow.lexical,
         "documents first, semantic": narrow.semantic,
         "a day, lexical": day.lexical,

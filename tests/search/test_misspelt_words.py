@@ -141,12 +141,19 @@ async def test_it_can_be_turned_off(engine: AsyncVeraz, database: str) -> None:
         assert ids(await ask(plain, "metfromin")) == []
 
 
-async def test_the_words_found_meet_the_filters(engine: AsyncVeraz) -> None:
+@pytest.mark.parametrize("filters", [Filters(sources=("other",)), Filters(where="source = 'other'")])
+async def test_the_words_found_meet_the_filters(engine: AsyncVeraz, filters: Filters) -> None:
     await filled(engine)
     await put(engine, record("c", "Something else.", title="Three"), source="other")
-    found = await ask(engine, "metfromin", filters=Filters(sources=("other",)))
+    found = await ask(engine, "metfromin", filters=filters)
     assert found.spellings == {}
     assert ids(found) == []
+
+
+async def test_a_filtered_question_is_read_as_its_known_words_too(engine: AsyncVeraz) -> None:
+    await filled(engine)
+    found = await ask(engine, "metfromin", filters=Filters(where="title = 'One'"))
+    assert (ids(found), found.spellings) == (["a"], {"metfromin": "metformin"})
 
 
 async def test_a_known_word_is_not_read_as_another_because_of_a_filter(engine: AsyncVeraz) -> None:

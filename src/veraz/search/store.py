@@ -141,7 +141,7 @@ async def _run_quoted(
     space_id = semantic.space_id if semantic is not None else await _active_space(connection)
     if space_id is None:
         return None
-    found = composed(filters, "l")
+    found = composed(filters)
     parameters = {**_conditions(filters, found), **_both(lexical, semantic)}
     query = space_statement("search", "quoted", space_id, **found.slots())
     cursor = await connection.execute(query, parameters)
@@ -295,7 +295,7 @@ async def readable_words(
     connection: Connection, filters: Filters, found: Sequence[Similar]
 ) -> dict[tuple[str, str], str]:
     """By analyser and lexeme: a word of something that may be read and meets the filters. Other lexemes are absent."""
-    of_filter = composed(filters, "l")
+    of_filter = composed(filters)
     parameters = {
         **_conditions(filters, of_filter),
         "analysers": [s.analyser for s in found],

@@ -27,9 +27,9 @@ with condition as materialized (
              where o.tenant_id = veraz.current_tenant() and o.chunk_no = h.chunk_no and o.is_current offset 0) l
      where l.tsv @@ c.wanted
 ), permitted as materialized (
-    select l.chunk_id, l.analyser, l.bm25, p.authority, p.revised_at
-      from passing l
-     cross join lateral veraz.eligible(l.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
+    select e.chunk_id, e.analyser, e.bm25, p.authority, p.revised_at
+      from passing e
+     cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                              %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                              %(published_from)s::date, %(published_to)s::date) p
      where true {conditions}

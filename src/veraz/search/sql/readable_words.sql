@@ -5,15 +5,15 @@
 select w.analyser, w.lexeme, s.word
   from unnest(%(analysers)s::text[], %(lexemes)s::text[]) with ordinality as w (analyser, lexeme, place)
  cross join lateral (
-        select l.chunk_id
+        select e.chunk_id
           from (select u.chunk_no
                   from veraz.posting p, unnest(p.chunk_nos) as u (chunk_no)
                  where p.tenant_id = veraz.current_tenant() and p.analyser = w.analyser and p.term = veraz.term(w.lexeme) and p.n > 0
                  limit 1000) c
          cross join lateral (
                 select chunk_id, document_id from veraz.chunk_lexical o
-                 where o.tenant_id = veraz.current_tenant() and o.chunk_no = c.chunk_no and o.is_current offset 0) l
-         cross join lateral veraz.eligible(l.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
+                 where o.tenant_id = veraz.current_tenant() and o.chunk_no = c.chunk_no and o.is_current offset 0) e
+         cross join lateral veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,
                                  %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                                  %(published_from)s::date, %(published_to)s::date) p
          where true {conditions}
