@@ -87,3 +87,20 @@ async def test_the_exact_dose_stands_above_its_parts(engine: AsyncVeraz) -> None
     for asked in ("500 mg", "500mg"):
         found = await engine.search(asked, lang="en", mode="lexical", trace=False)
         assert found.hits[0].document.external_id == "dose", asked
+
+
+WEIGHTS = {
+    "5mg tablets": {"5": 0.5, "mg": 0.5, "5mg": 1, "tablet": 1},
+    "5 mg tablets": {"5": 0.5, "mg": 0.5, "5mg": 1, "tablet": 1},
+    "5 tablets": {"5": 1, "tablet": 1},
+    "2 tablets of 5 mg": {"2": 1, "5": 0.5, "mg": 0.5, "5mg": 1, "tablet": 1},
+    "x-ray": {"x": 1, "ray": 1, "xray": 0.2},
+    "E-4021": {"e": 1, "4021": 1, "e4021": 1},
+}
+
+
+@pytest.mark.parametrize("question", WEIGHTS)
+async def test_what_stands_beside_words_weighs_little_or_they_do(engine: AsyncVeraz, question: str) -> None:
+    await put(engine, record("a", "Something.", title="t"))
+    found = await rows(engine, "select lexeme, weight from veraz.query_terms(%s, 'en')", question)
+    assert {lexeme: float(weight) for lexeme, weight in found} == WEIGHTS[question]

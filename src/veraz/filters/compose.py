@@ -18,7 +18,7 @@ from veraz.nouns.question import Filters
 
 NOTHING = sql.SQL("")
 SLOTS = ("conditions", "documents", "revisions", "chunks")
-MARK = "-- piece: "
+MARK = "\n-- piece: "
 JOINTS = {"and": sql.SQL(" and "), "or": sql.SQL(" or ")}
 
 

@@ -177,20 +177,33 @@ return (
 -- The question's terms under every analyser that the tenant's corpus uses. `lang` decides the stop words; a word that gives
 -- two lexemes shares its weight between them; a word said twice weighs twice. `places` of the words among all words; null for what stands
 -- beside them, identifiers and compounds. A compound weighs little: its parts are there as well, and with full weight "x-ray" would count thrice.
+-- A figure and its unit weigh half each, for they count as one word as well: 5mg says no more than any two words.
 drop function if exists veraz.query_terms(text, text);
 create function veraz.query_terms(question text, lang text)
 returns table (analyser text, term bigint, lexeme text, weight double precision, places smallint[])
 language sql stable parallel safe as $$
     with kept as materialized (
         select place from unnest(to_tsvector(('veraz.lex_' || lang)::regconfig, veraz.searchable(question))) w, unnest(w.positions) place
+    ), measure as materialized (
+        select e.analyser, tsvector_to_array(veraz.analyse(e.analyser, m.words)) as lexemes
+          from veraz.lexical_epoch e, (
+               select string_agg(f[1], ' ') as words
+                 from regexp_matches(case when question ~ '[0-9]' then veraz.searchable(question) else '' end,
+                                     '\y([0-9]+(?:[.,][0-9]+)? (?:[kmcnpµμud]?[glmv]|[mk]?cal|iu|ui|ie|mcg|m?eq|[mnµμ]?mol|mmhg|hz|h|hrs?|min))\y', 'gi') f) m
+         where e.tenant_id = veraz.current_tenant() and m.words is not null
     ), word as (
-        select e.analyser, w.lexeme, place
-          from veraz.lexical_epoch e, unnest(veraz.analyse(e.analyser, question)) w left join lateral unnest(w.positions) place on true
+        select e.analyser, w.lexeme, place, m.lexemes as measures
+          from veraz.lexical_epoch e
+          left join measure m using (analyser)
+         cross join lateral unnest(veraz.analyse(e.analyser, question)) w
+          left join lateral unnest(w.positions) place on true
          where e.tenant_id = veraz.current_tenant()
            and (place is null or place in (select k.place from kept k))
     )
     select analyser, veraz.term(lexeme), lexeme,
-           sum(case when place is not null then 1.0 / variants when lexeme ~ '[0-9]' then 1 else 0.2 end), array_agg(place) filter (where place is not null)
+           sum(case when place is not null then (case when measures @> array[lexeme] then 0.5 else 1 end) / variants
+                    when lexeme ~ '[0-9]' then 1 else 0.2 end),
+           array_agg(place) filter (where place is not null)
       from (select *, count(*) over (partition by word.analyser, place) as variants from word) v
      group by 1, 2, 3
 $$;

@@ -95,7 +95,7 @@ with term as materialized (
 )
 select p.chunk_id, -((p.bm25 <#> q.vec) + 0) as score, p.authority, p.revised_at,
        (select coalesce(sum(abs(n)), 0) from entry) <= %(budget)s
-       and ((select count(*) from matched) <= %(walked)s or (select count(*) from permitted) >= %(rescored)s) as is_exact,
+       and ((select count(*) from permitted) >= %(rescored)s or (select count(*) from matched) <= %(walked)s) as is_exact,
        (select lexemes from unseen) as unseen, (select most from bound) as bound
   from permitted p join question_vector q using (analyser)
  order by score desc, p.chunk_id
