@@ -1476,6 +1476,7 @@ class AsyncVeraz:
         return {
             "search": msgspec.to_builtins(self.config.search),
             "chunk_tokens": self.config.ingest.chunk_tokens,
+            "title_weight": self.config.ingest.title_weight,
             "chunker": stated_chunker(self.config.ingest.chunker).version,
             "space": space.spec.name,
             "fingerprint": space.spec.fingerprint,
