@@ -491,10 +491,10 @@ async def _respelt(
 SAMPLE = 200
 """Documents that are looked at to estimate how many a filter lets through; 0: no estimate, and none are found first."""
 PATIENCE = 2
-"""Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up, and all
-that is permitted is scored. This bounds the cost, not what is missed: where a filter leaves half of the documents, but nothing of the
-question's topic, the index finds enough elsewhere, and not the nearest (bench/filters.py, 20,000 vectors: recall@50 of the semantic
-arm about 0.1, at 2, 1 and 0.6). `exact` finds them."""
+"""Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up, and
+all that is permitted is scored. This bounds the cost, not what is missed: where a filter leaves half of the documents, but
+nothing of the question's topic, the index finds enough elsewhere, and not the nearest (bench/filters.py, 20,000 vectors:
+recall@50 of the semantic arm about 0.1, at 2, 1 and 0.6). `exact` finds them."""
 
 
 async def _share(connection: Connection, request: SearchRequest) -> float | None:
