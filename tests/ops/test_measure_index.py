@@ -410,7 +410,7 @@ async def test_a_budget_that_is_exceeded_shows_in_the_lexical_arm(database: str,
 async def test_gates_are_evaluated_on_the_figures(filled: AsyncVeraz, database: str) -> None:
     lose(database, 0.5)
     found = await filled.measure_index(
-        queries=10, methods=("exact", "hnsw"), ef_search=(2,), ks=(10,), lexical=False,
+        queries=10, methods=("exact", "hnsw"), ef_search=(1,), ks=(10,), lexical=False,
         gates=("recall@10>=0.95", "hnsw.worst@10>=0", "lexical.recall@10>=0"),
     )  # fmt: skip
     assert [(g.metric, g.passed, g.value is None) for g in found.gates] == [
