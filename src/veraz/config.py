@@ -18,7 +18,7 @@ import platformdirs
 
 from veraz.errors import ConfigError
 from veraz.nouns.fusion import Fusion
-from veraz.nouns.rerank import RERANKERS
+from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
 
@@ -138,7 +138,7 @@ class SearchConfig(_Section, frozen=True):
     fusion: Fusion = "minmax"
     semantic_weight: float = 0.6
     rrf_k: int = 60
-    rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"
+    rerank: RerankerName = "none"
     rerank_pool: int = 20
 
     def __post_init__(self) -> None:
