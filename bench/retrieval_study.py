@@ -40,8 +40,7 @@ def read(folder: Path) -> dict[str, Suite]:
 
 def _name(run: StoredRun) -> str:
     config = run.header.config
-    reranker = config.get("rerank") or config.get("search", {}).get("rerank")
-    return f"{config['mode']} + rerank" if reranker and reranker != "none" else str(config["mode"])
+    return f"{config['mode']} + rerank" if config.get("reranker") else str(config["mode"])
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:

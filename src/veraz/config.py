@@ -19,7 +19,7 @@ import platformdirs
 from veraz.errors import ConfigError
 from veraz.nouns.filter import FieldType
 from veraz.nouns.fusion import Fusion
-from veraz.nouns.rerank import RERANKERS
+from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
 
@@ -146,7 +146,7 @@ class SearchConfig(_Section, frozen=True):
     rrf_k: int = 60
     fuzzy: bool = True
     scorer: Literal["bm25", "ts_rank_cd"] = "bm25"
-    rerank: Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"] = "none"
+    rerank: RerankerName = "none"
     rerank_pool: int = 20
 
     def __post_init__(self) -> None:

@@ -150,7 +150,7 @@ from veraz.providers.ports import (
     LanguageDetector,
     TokenEncoder,
 )
-from veraz.providers.rerankers.registry import OpenedReranker, open_reranker
+from veraz.providers.rerankers.registry import READS_TOKENS, OpenedReranker, open_reranker
 from veraz.query.clean import (
     MODES,
     check_choice,
@@ -244,6 +244,7 @@ class AsyncVeraz:
         self._model_progress = model_progress
         self._embedder = embedder
         self._rerankers: dict[str, OpenedReranker] = {}
+        self._opening = asyncio.Lock()
         self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
         self._chat = _chat(config)
@@ -916,14 +917,16 @@ class AsyncVeraz:
         name = search.rerank if rerank is None else rerank
         if name == "none":
             return None
-        if name not in self._rerankers:
-            self._rerankers[name] = await asyncio.to_thread(
-                open_reranker,
-                name,
-                settings.options.get(name, {}),
-                embedder=await self._open_embedder(),
-                chat=self._chat,
-            )
+        embedder = await self._open_embedder() if name in READS_TOKENS else None
+        async with self._opening:  # questions that come at once share one
+            if name not in self._rerankers:
+                self._rerankers[name] = await asyncio.to_thread(
+                    open_reranker,
+                    name,
+                    settings.options.get(name, {}),
+                    embedder=embedder,
+                    chat=self._chat,
+                )
         opened = self._rerankers[name]
         timeout = max(settings.timeout, PATIENCE) if measuring else settings.timeout
         return Reranking(name, opened.reranker, opened.weight, search.rerank_pool, timeout)
@@ -2100,16 +2103,17 @@ class AsyncVeraz:
         return self._space
 
     async def _open_embedder(self) -> Embedder:
-        if self._embedder is None:
-            settings = self.config.embedder
-            self._embedder = await asyncio.to_thread(
-                open_embedder,
-                settings.name,
-                cache=self.config.model_cache,
-                options=settings.options,
-                progress=self._model_progress,
-            )
-        return self._embedder
+        async with self._opening:  # a model that several want at once is read once
+            if self._embedder is None:
+                settings = self.config.embedder
+                self._embedder = await asyncio.to_thread(
+                    open_embedder,
+                    settings.name,
+                    cache=self.config.model_cache,
+                    options=settings.options,
+                    progress=self._model_progress,
+                )
+            return self._embedder
 
     def _chunking(self) -> Chunking:
         settings = self.config.ingest

@@ -405,9 +405,12 @@ def test_time_grows_with_the_rows_alone() -> None:
     def seconds(rows: int) -> float:
         body = "".join(f"| drug{n} | {n} mg | {n * 2} mg |\n" for n in range(rows))
         doc = parse(f"| Drug | Adult | Child |\n|---|---|---|\n| Part | | |\n{body}")
-        began = time.perf_counter()
-        chunks_of(doc)
-        return time.perf_counter() - began
+        spent = []
+        for _ in range(3):  # of the processor, and the least: other work on the machine is not counted
+            began = time.process_time()
+            chunks_of(doc)
+            spent.append(time.process_time() - began)
+        return min(spent)
 
     seconds(100)
     assert seconds(5000) < 20 * max(seconds(500), 0.02)

@@ -22,7 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def test_it_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
-    kinds = {".py", ".sql", ".toml", ".md", ".css", ".typed"}
+    kinds = {".py", ".sql", ".toml", ".md", ".css", ".txt", ".typed"}
     wanted = {
         p.relative_to(ROOT / "src").as_posix()
         for p in (ROOT / "src/veraz").rglob("*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -198,3 +200,22 @@ async def test_an_evaluation_says_who_reranked_and_counts_what_failed(
     assert failed.metrics == plain.metrics
     assert any("20 of 20 queries kept the fused order; mostly: nobody is there" in w for w in failed.warnings)
     assert plain.config["reranker"] is None
+
+
+async def test_questions_that_come_at_once_open_one_reranker_and_one_without_token_vectors_no_embedder(
+    notes: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[SaidReranker] = []
+    embedders: list[object] = []
+
+    def opening(_name: str, _options: Any, *, embedder: object, chat: object) -> OpenedReranker:  # noqa: ARG001
+        time.sleep(0.05)
+        opened.append(scoring(lambda _passage: 1.0))
+        embedders.append(embedder)
+        return OpenedReranker(opened[-1], 1.0)
+
+    monkeypatch.setattr("veraz.engine.open_reranker", opening)
+    await asyncio.gather(*(notes.search(QUESTION, mode="lexical", rerank="cohere") for _ in range(4)))
+    assert len(opened) == 1
+    assert len(opened[0].asked) == 4
+    assert embedders == [None]

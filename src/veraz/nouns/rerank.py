@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-RERANKERS = ("none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm")
-"""By the name that `--rerank` and `[search] rerank` take; "none" keeps the fused order."""
+RerankerName = Literal["none", "maxsim", "cross-encoder", "cohere", "voyage", "jina", "llm"]
+"""What `--rerank` and `[search] rerank` take; "none" keeps the fused order."""
+RERANKERS: tuple[RerankerName, ...] = get_args(RerankerName)
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,3 +152,27 @@ class Calls:
         text = re.sub(r"\s+", " ", reply.content.decode(errors="replace"))
         key = self._endpoint.key
         return (text.replace(key, "***") if key else text)[:_SHOWN] or "(no message)"
+
+
+class KeptCalls:
+    """`Calls` over connections that are kept from request to request: opened by the first one, ended by `close`. For one event
+    loop."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client: httpx.AsyncClient | None = None
+        self._calls: Calls | None = None
+
+    async def post(self, body: dict[str, Any]) -> bytes:
+        """As `Calls.post`."""
+        if self._calls is None:
+            endpoint = self._endpoint
+            headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+            self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout)
+            self._calls = Calls(self._client, endpoint)
+        return await self._calls.post(body)
+
+    async def close(self) -> None:
+        client, self._client, self._calls = self._client, None, None
+        if client is not None:
+            await client.aclose()

@@ -46,10 +46,11 @@ Arms = Mapping[str, Sequence[Candidate]]
 def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
     """Every candidate of every arm once, best first. Ties: authority, newer revision, then chunk id, so the order is total."""
     ordered = {arm: sorted(candidates, key=_arm_order) for arm, candidates in arms.items()}
-    parts = METHODS[settings.method](ordered, arm_weights(arms, settings), settings.k)
+    part_of, weights = METHODS[settings.method], arm_weights(arms, settings)
     found: dict[UUID, tuple[Candidate, dict[str, int], dict[str, float], dict[str, float]]] = {}
     for arm, candidates in ordered.items():
-        for rank, (candidate, part) in enumerate(zip(candidates, parts[arm], strict=True), 1):
+        parts = part_of(arm, candidates, weights[arm], settings.k) if candidates else []
+        for rank, (candidate, part) in enumerate(zip(candidates, parts, strict=True), 1):
             entry = found.get(candidate.chunk_id)
             if entry is None:
                 entry = found[candidate.chunk_id] = (candidate, {}, {}, {})
@@ -87,54 +88,38 @@ def _day(value: date | None) -> int:
     return value.toordinal() if value else 0
 
 
-Parts = dict[str, list[float]]
-"""By ranking: what it adds to the score of each of its candidates, in their order."""
+Part = Callable[[str, Sequence[Candidate], float, int], list[float]]
+"""Name of a ranking, its candidates, best first and at least one, its weight, the constant of reciprocal rank fusion → what it
+adds to the score of each of them. What a ranking did not return gets 0 from it."""
 
 
-def _minmax(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
-    """weight x (score - lowest) / (best - lowest) over the arm's own pool; a chunk that an arm did not return gets 0 from it."""
-    parts: Parts = {arm: [] for arm in arms}
-    for arm, candidates in arms.items():
-        if candidates:
-            best, lowest = candidates[0].score, candidates[-1].score
-            spread = best - lowest
-            parts[arm] = [
-                weights[arm] * ((c.score - lowest) / spread if spread > 0 else 1.0) for c in candidates
-            ]
-    return parts
+def _minmax(_name: str, candidates: Sequence[Candidate], weight: float, _k: int) -> list[float]:
+    """weight x (score - lowest) / (best - lowest) over the ranking's own pool."""
+    best, lowest = candidates[0].score, candidates[-1].score
+    spread = best - lowest
+    return [weight * ((c.score - lowest) / spread if spread > 0 else 1.0) for c in candidates]
 
 
-def _reciprocal_rank(arms: Arms, weights: Mapping[str, float], k: int) -> Parts:
-    return {arm: [weights[arm] / (k + rank) for rank in range(1, len(cs) + 1)] for arm, cs in arms.items()}
+def _reciprocal_rank(_name: str, candidates: Sequence[Candidate], weight: float, k: int) -> list[float]:
+    return [weight / (k + rank) for rank in range(1, len(candidates) + 1)]
 
 
-def _zscore(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
-    """weight x (score - lowest) / the standard deviation of the arm's pool: z-scores, moved so that the lowest has 0. What an arm
-    did not return gets 0 from it, as its lowest does."""
-    parts: Parts = {arm: [] for arm in arms}
-    for arm, candidates in arms.items():
-        if candidates:
-            _, deviation = _spread(candidates)
-            lowest = candidates[-1].score
-            parts[arm] = [
-                weights[arm] * ((c.score - lowest) / deviation if deviation > 0 else 1.0) for c in candidates
-            ]
-    return parts
+def _zscore(_name: str, candidates: Sequence[Candidate], weight: float, _k: int) -> list[float]:
+    """weight x (score - lowest) / the standard deviation of the ranking's pool: z-scores, moved so that the lowest has 0, as what
+    it did not return."""
+    _, deviation = _spread(candidates)
+    lowest = candidates[-1].score
+    return [weight * ((c.score - lowest) / deviation if deviation > 0 else 1.0) for c in candidates]
 
 
-def _distribution(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
-    """weight x where the score stands between three standard deviations below the mean of the arm's pool, 0, and as many above,
-    1; what lies outside is moved to the end. What an arm did not return gets 0 from it."""
-    parts: Parts = {arm: [] for arm in arms}
-    for arm, candidates in arms.items():
-        if candidates:
-            mean, deviation = _spread(candidates)
-            parts[arm] = [
-                weights[arm]
-                * (min(1.0, max(0.0, (c.score - mean) / (6 * deviation) + 0.5)) if deviation > 0 else 0.5)
-                for c in candidates
-            ]
-    return parts
+def _distribution(_name: str, candidates: Sequence[Candidate], weight: float, _k: int) -> list[float]:
+    """weight x where the score stands between three standard deviations below the mean of the ranking's pool, 0, and as many
+    above, 1; what lies outside is moved to the end."""
+    mean, deviation = _spread(candidates)
+    return [
+        weight * (min(1.0, max(0.0, (c.score - mean) / (6 * deviation) + 0.5)) if deviation > 0 else 0.5)
+        for c in candidates
+    ]
 
 
 def _spread(candidates: Sequence[Candidate]) -> tuple[float, float]:
@@ -150,19 +135,14 @@ FLOORS: Mapping[str, float] = {"lexical": 0.0, "semantic": -1.0}
 """The least score that an arm can give: BM25 is not negative, and a cosine at least -1."""
 
 
-def _convex(arms: Arms, weights: Mapping[str, float], _k: int) -> Parts:
-    """weight x (score - floor) / (best - floor): of the pool only the best counts, so a deeper one changes nothing. What an arm
-    did not return gets 0 from it."""
-    parts: Parts = {arm: [] for arm in arms}
-    for arm, candidates in arms.items():
-        if candidates:
-            floor = min(FLOORS[_kind(arm)], candidates[-1].score)
-            span = candidates[0].score - floor
-            parts[arm] = [weights[arm] * ((c.score - floor) / span if span > 0 else 1.0) for c in candidates]
-    return parts
+def _convex(name: str, candidates: Sequence[Candidate], weight: float, _k: int) -> list[float]:
+    """weight x (score - floor) / (best - floor): of the pool only the best counts, so a deeper one changes nothing."""
+    floor = min(FLOORS[_kind(name)], candidates[-1].score)
+    span = candidates[0].score - floor
+    return [weight * ((c.score - floor) / span if span > 0 else 1.0) for c in candidates]
 
 
-METHODS: Mapping[str, Callable[[Arms, Mapping[str, float], int], Parts]] = {
+METHODS: Mapping[str, Part] = {
     "minmax": _minmax,
     "rrf": _reciprocal_rank,
     "zscore": _zscore,

@@ -61,7 +61,8 @@ async def rerank_hits(using: Reranking, question: str, hits: Sequence[Hit]) -> R
 async def rerank_scores(
     using: Reranking, question: str, fused: Sequence[float], passages: Sequence[str]
 ) -> RerankRun:
-    """The same for the texts of the first hits. Never raises for what a reranker does."""
+    """The same for the texts of the first hits. What a reranker raises as its port says, and no answer in time, are reasons to
+    keep the fused order, never errors."""
     record: dict[str, Any] = {
         "name": using.name,
         "version": using.reranker.version,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import statistics
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import pytest
 from tests.support.hashing import DIMENSION, HashingEmbedder, TokenHashing
 
 from veraz.errors import UsageError
-from veraz.nouns.corpus import Vectors
+from veraz.nouns.corpus import TextKind, TokenBatch, Vectors
 from veraz.providers.rerankers.maxsim import MaxSim, MaxSimOptions, background, maxsim
 
 PASSAGES = ["the kidney and the heart", "metformin below an eGFR of forty", "a cough that lasts for weeks"]
@@ -88,6 +89,51 @@ async def test_a_passage_is_read_once_and_scored_alike() -> None:
     assert embedder.encoded == [["kidney"], PASSAGES, background(), ["kidney"]]
     await reranker.rerank("kidney", [PASSAGES[1], "new", "new"])
     assert embedder.encoded[-1] == ["new"]
+
+
+class Slow(TokenHashing):
+    """Reads passages when it is let, and counts how many readings are under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+        self.under_way = self.most = 0
+
+    async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:
+        if kind == "passage":
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await self.let.wait()
+            self.under_way -= 1
+        return await super().encode_tokens(texts, kind)
+
+
+async def test_what_a_question_no_longer_waits_for_is_kept_for_the_next() -> None:
+    embedder = Slow()
+    reranker = MaxSim(embedder)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await reranker.rerank("kidney", PASSAGES)
+    embedder.let.set()
+    found = await reranker.rerank("kidney", PASSAGES)
+    assert None not in found.scores
+    assert [texts for texts in embedder.encoded if texts == PASSAGES] == [PASSAGES], "read once"
+    await reranker.close()
+
+
+async def test_questions_that_come_at_once_have_their_passages_read_in_turn_and_once() -> None:
+    embedder = Slow()
+    reranker = MaxSim(embedder)
+    asked = [asyncio.create_task(reranker.rerank("kidney", PASSAGES[:n])) for n in (2, 3, 3)]
+    waits = asyncio.create_task(reranker.rerank("kidney", ["never read"]))
+    await asyncio.sleep(0.05)
+    waits.cancel()  # it waited for its turn, so nothing is read for it
+    embedder.let.set()
+    found = await asyncio.gather(*asked)
+    assert [len(one.scores) for one in found] == [2, 3, 3]
+    read = [text for texts in embedder.encoded for text in texts if text in (*PASSAGES, "never read")]
+    assert read == PASSAGES
+    assert embedder.most == 1
 
 
 async def test_what_is_remembered_has_an_end() -> None:

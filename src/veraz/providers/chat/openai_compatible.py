@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import httpx
 import msgspec
 
 from veraz.errors import ConfigError, MalformedResponse
 from veraz.nouns.chat import ChatAnswer, ChatMessage
-from veraz.providers.calls import Calls, Endpoint, check_address
+from veraz.providers.calls import Endpoint, KeptCalls, check_address
 from veraz.text.decode import storable
 
 _MOST_BYTES = 4 << 20
@@ -58,8 +57,7 @@ class OpenAICompatibleChat:
     def __init__(self, options: ChatOptions) -> None:
         _check(options)
         self._options = options
-        self._client: httpx.AsyncClient | None = None
-        self._calls: Calls | None = None
+        self._calls = KeptCalls(_endpoint(options))
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleChat(model={self._options.model!r}, url={self._options.url!r})"
@@ -71,21 +69,11 @@ class OpenAICompatibleChat:
         return f"{options.model} {json.dumps(settings, sort_keys=True)}"
 
     async def complete(self, messages: Sequence[ChatMessage]) -> ChatAnswer:
-        content = await self._opened().post(self._body(messages))
+        content = await self._calls.post(self._body(messages))
         return read_answer(content, self._options.url)
 
     async def close(self) -> None:
-        client, self._client, self._calls = self._client, None, None
-        if client is not None:
-            await client.aclose()
-
-    def _opened(self) -> Calls:
-        if self._calls is None:
-            endpoint = _endpoint(self._options)
-            headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout)
-            self._calls = Calls(self._client, endpoint)
-        return self._calls
+        await self._calls.close()
 
     def _body(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
         options = self._options

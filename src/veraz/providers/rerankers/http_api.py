@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import msgspec
 
 from veraz.errors import ConfigError
 from veraz.nouns.rerank import RerankScores
-from veraz.providers.calls import Calls, Endpoint, check_address
+from veraz.providers.calls import Endpoint, KeptCalls, check_address
 from veraz.providers.rerankers.answers import malformed, scores_by_index
 
 _MOST_BYTES = 8 << 20
@@ -104,8 +103,7 @@ class HttpReranker:
         self._dialect = dialect
         self._options = options
         self._endpoint = _endpoint(dialect, options)
-        self._client: httpx.AsyncClient | None = None
-        self._calls: Calls | None = None
+        self._calls = KeptCalls(self._endpoint)
 
     def __repr__(self) -> str:
         return (
@@ -124,23 +122,13 @@ class HttpReranker:
         most = self._options.characters
         sent = [passage[:most] for passage in passages]
         body = {**self._dialect.body(self._options.model, question, sent), **self._options.options}
-        content = await self._opened().post(body)
+        content = await self._calls.post(body)
         found = read_answer(content, self._dialect, self._endpoint.url, len(passages))
         cut = tuple(place for place, passage in enumerate(passages) if len(passage) > most)
         return RerankScores(found.scores, cut)
 
     async def close(self) -> None:
-        client, self._client, self._calls = self._client, None, None
-        if client is not None:
-            await client.aclose()
-
-    def _opened(self) -> Calls:
-        if self._calls is None:
-            key = self._endpoint.key
-            headers = {"Authorization": f"Bearer {key}"} if key else {}
-            self._client = httpx.AsyncClient(headers=headers, timeout=self._endpoint.timeout)
-            self._calls = Calls(self._client, self._endpoint)
-        return self._calls
+        await self._calls.close()
 
 
 def read_answer(content: bytes, dialect: Dialect, url: str, count: int) -> RerankScores:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 
 import msgspec
@@ -25,6 +25,8 @@ from veraz.nouns.rerank import RerankScores
 from veraz.providers.ports import Embedder, TokenEncoder
 
 Half = npt.NDArray[np.float16]
+Seen = tuple[Half, bool]
+"""The token vectors of a passage, and whether it was longer than the model reads."""
 VERSION = 1
 """Raised when the same vectors would get other scores."""
 
@@ -36,9 +38,13 @@ class MaxSimOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class MaxSim:
-    """Implements `Reranker` over an embedder that is also a `TokenEncoder`. Raises UsageError for one that is not.
+    """Implements `Reranker` over an embedder that is also a `TokenEncoder`. Raises UsageError for one that is not. Belongs to one
+    event loop.
 
-    The score is the mean over the question's telling tokens of the best cosine with any token of the passage: -1 to 1."""
+    The score is the mean over the question's telling tokens of the best cosine with any token of the passage: -1 to 1.
+
+    Passages are read for one question at a time, since reading takes all cores; and what was begun is read to its end and
+    remembered, also where the question no longer waits: work that nobody stops must not be done for nothing."""
 
     def __init__(self, embedder: Embedder, options: MaxSimOptions | None = None) -> None:
         if not (isinstance(embedder, TokenEncoder) and embedder.gives_tokens):
@@ -48,8 +54,9 @@ class MaxSim:
             )
         self._encoder: TokenEncoder = embedder
         self._space = embedder.space
-        self._mean: Vectors | None = None
+        self._mean: Vectors = np.empty(0, np.float32)  # of the background, once anything was read
         self._known = _Known((options or MaxSimOptions()).cache_mb << 20)
+        self._reading = asyncio.Lock()
 
     @property
     def version(self) -> str:
@@ -58,27 +65,44 @@ class MaxSim:
     async def rerank(self, question: str, passages: Sequence[str]) -> RerankScores:
         asked = await self._encoder.encode_tokens([question], "query")
         found, truncated = await self._passages(passages)
-        if self._mean is None:
-            batch = await self._encoder.encode_tokens(background(), "passage")
-            self._mean = np.concatenate(batch.vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
         scores = await asyncio.to_thread(maxsim, asked.vectors[0], found, self._mean)
         return RerankScores(tuple(scores), truncated)
 
     async def close(self) -> None:
-        self._known.clear()
+        async with self._reading:
+            self._known.clear()
 
     async def _passages(self, passages: Sequence[str]) -> tuple[list[Vectors], tuple[int, ...]]:
         keys = [hashlib.sha256(passage.encode()).digest() for passage in passages]
-        found = {key: kept for key in keys if (kept := self._known.get(key)) is not None}
-        missing = {key: text for key, text in zip(keys, passages, strict=True) if key not in found}
-        if missing:
-            batch = await self._encoder.encode_tokens(list(missing.values()), "passage")
-            cut = set(batch.truncated)
-            for place, (key, vectors) in enumerate(zip(missing, batch.vectors, strict=True)):
-                found[key] = (vectors.astype(np.float16), place in cut)
-                self._known.add(key, found[key])
+        texts = dict(zip(keys, passages, strict=True))
+        found = self._remembered(texts)
+        if len(found) < len(texts):
+            await self._reading.acquire()
+            found |= self._remembered(texts)  # by now another question may have had some of them read
+            reading = asyncio.create_task(self._read({k: t for k, t in texts.items() if k not in found}))
+            reading.add_done_callback(lambda _: self._reading.release())
+            found |= await asyncio.shield(reading)
         whole = [found[key][0].astype(np.float32) for key in keys]
         return whole, tuple(place for place, key in enumerate(keys) if found[key][1])
+
+    def _remembered(self, keys: Iterable[bytes]) -> dict[bytes, Seen]:
+        return {key: kept for key in keys if (kept := self._known.get(key)) is not None}
+
+    async def _read(self, texts: Mapping[bytes, str]) -> dict[bytes, Seen]:
+        if not texts:
+            return {}
+        batch = await self._encoder.encode_tokens(list(texts.values()), "passage")
+        cut = set(batch.truncated)
+        found = {
+            key: (vectors.astype(np.float16), place in cut)
+            for place, (key, vectors) in enumerate(zip(texts, batch.vectors, strict=True))
+        }
+        if not self._mean.size:
+            about = await self._encoder.encode_tokens(background(), "passage")
+            self._mean = np.concatenate(about.vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
+        for key, seen in found.items():
+            self._known.add(key, seen)
+        return found
 
 
 def background() -> list[str]:
@@ -113,15 +137,15 @@ class _Known:
     def __init__(self, most: int) -> None:
         self._most = most
         self._held = 0
-        self._entries: OrderedDict[bytes, tuple[Half, bool]] = OrderedDict()
+        self._entries: OrderedDict[bytes, Seen] = OrderedDict()
 
-    def get(self, key: bytes) -> tuple[Half, bool] | None:
+    def get(self, key: bytes) -> Seen | None:
         entry = self._entries.get(key)
         if entry is not None:
             self._entries.move_to_end(key)
         return entry
 
-    def add(self, key: bytes, entry: tuple[Half, bool]) -> None:
+    def add(self, key: bytes, entry: Seen) -> None:
         if key in self._entries:
             return
         self._entries[key] = entry

@@ -13,7 +13,9 @@ from veraz.nouns.rerank import RERANKERS
 from veraz.providers.ports import ChatModel, Embedder, Reranker
 
 Options = TypeVar("Options", bound=msgspec.Struct)
-Opener = Callable[[Mapping[str, object], Embedder, ChatModel | None], Reranker]
+Opener = Callable[[Mapping[str, object], Embedder | None, ChatModel | None], Reranker]
+READS_TOKENS = frozenset({"maxsim"})
+"""Rerankers that read with the embedder; the others need none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,15 @@ class OpenedReranker:
 
 
 def open_reranker(
-    name: str, options: Mapping[str, object], *, embedder: Embedder, chat: ChatModel | None
+    name: str, options: Mapping[str, object], *, embedder: Embedder | None, chat: ChatModel | None
 ) -> OpenedReranker:
-    """The reranker called `name`, one of `RERANKERS` but "none". `maxsim` reads with `embedder`, `llm` asks `chat`.
+    """The reranker called `name`, one of `RERANKERS` but "none". Those of `READS_TOKENS` need `embedder`, `llm` needs `chat`.
 
     Raises ConfigError for an unknown name, an unusable option, a missing key, model or extra, and UsageError for an embedder that
     shows no token vectors."""
     if name not in _OPENERS:
         raise ConfigError(f"no reranker is called {name!r}", fix=f"choose one of {', '.join(RERANKERS)}")
-    extra, usual, opener = _OPENERS[name]
+    usual, opener = _OPENERS[name]
     own = dict(options)
     weight = _weight(name, own.pop("weight", usual))
     try:
@@ -41,7 +43,7 @@ def open_reranker(
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the reranker {name!r} needs the package {error.name}, which is not installed",
-            fix=f"pip install 'veraz[{extra}]'",
+            fix="pip install 'veraz[local]'",
         ) from error
 
 
@@ -53,19 +55,23 @@ def _weight(name: str, stated: Any) -> float:
     return float(stated)
 
 
-def _maxsim(options: Mapping[str, object], embedder: Embedder, _chat: ChatModel | None) -> Reranker:
+def _maxsim(options: Mapping[str, object], embedder: Embedder | None, _chat: ChatModel | None) -> Reranker:
     from veraz.providers.rerankers.maxsim import MaxSim, MaxSimOptions
 
+    if embedder is None:
+        raise ValueError("the reranker 'maxsim' reads with an embedder, and none is given")
     return MaxSim(embedder, read_options("maxsim", options, MaxSimOptions))
 
 
-def _cross_encoder(options: Mapping[str, object], _embedder: Embedder, _chat: ChatModel | None) -> Reranker:
+def _cross_encoder(
+    options: Mapping[str, object], _embedder: Embedder | None, _chat: ChatModel | None
+) -> Reranker:
     from veraz.providers.rerankers.cross_encoder import CrossEncoder, CrossEncoderOptions
 
     return CrossEncoder(read_options("cross-encoder", options, CrossEncoderOptions))
 
 
-def _llm(options: Mapping[str, object], _embedder: Embedder, chat: ChatModel | None) -> Reranker:
+def _llm(options: Mapping[str, object], _embedder: Embedder | None, chat: ChatModel | None) -> Reranker:
     from veraz.providers.rerankers.listwise import Listwise, ListwiseOptions
 
     if chat is None:
@@ -76,7 +82,9 @@ def _llm(options: Mapping[str, object], _embedder: Embedder, chat: ChatModel | N
 
 
 def _http(name: str) -> Opener:
-    def opened(options: Mapping[str, object], _embedder: Embedder, _chat: ChatModel | None) -> Reranker:
+    def opened(
+        options: Mapping[str, object], _embedder: Embedder | None, _chat: ChatModel | None
+    ) -> Reranker:
         from veraz.providers.rerankers.http_api import DIALECTS, HttpOptions, HttpReranker
 
         dialect = DIALECTS[name]
@@ -88,13 +96,13 @@ def _http(name: str) -> Opener:
     return opened
 
 
-_OPENERS: Mapping[str, tuple[str, float, Opener]] = {
-    "maxsim": ("local", 0.2, _maxsim),
-    "cross-encoder": ("local", 1.0, _cross_encoder),
-    "cohere": ("local", 1.0, _http("cohere")),
-    "voyage": ("local", 1.0, _http("voyage")),
-    "jina": ("local", 1.0, _http("jina")),
-    "llm": ("local", 1.0, _llm),
+_OPENERS: Mapping[str, tuple[float, Opener]] = {
+    "maxsim": (0.2, _maxsim),
+    "cross-encoder": (1.0, _cross_encoder),
+    "cohere": (1.0, _http("cohere")),
+    "voyage": (1.0, _http("voyage")),
+    "jina": (1.0, _http("jina")),
+    "llm": (1.0, _llm),
 }
 
 
