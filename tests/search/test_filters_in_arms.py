@@ -15,7 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
-from veraz.search import pipeline
+from veraz.search import pipeline, store
 
 
 def ids(result: SearchResult) -> list[str]:
@@ -165,16 +165,20 @@ async def test_the_way_is_chosen_by_the_share_that_is_left(
     assert (found.config["filters"]["share"] < 0.2) is first
 
 
+@pytest.mark.parametrize("seen", [True, False])
 async def test_what_is_left_far_from_the_question_is_found_exactly(
-    hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
+    hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch, seen: bool
 ) -> None:
-    """Where the estimate is wrong, the walk gives up and what is permitted is scored: the same as an exact search."""
+    """Where the estimate is wrong, the nearest vectors tell, or else the walk gives up and what is permitted is scored: the same
+    as an exact search."""
 
     async def half(*_: Any) -> tuple[int, int]:
         return 200, 100
 
     monkeypatch.setattr(pipeline.store, "filter_share", half)
     monkeypatch.setattr(pipeline, "few_rows", lambda *_: False)
+    if not seen:
+        monkeypatch.setattr(pipeline, "AGAINST", 0)
     rare = Filters(where="source = 'rare'")
     for mode in ("semantic", "hybrid"):
         asked: dict[str, Any] = {"lang": "en", "mode": mode, "filters": rare, "k": 20, "trace": False}
@@ -184,3 +188,21 @@ async def test_what_is_left_far_from_the_question_is_found_exactly(
         assert len(found.hits) == large.RARE
         assert found.config["filters"]["documents_first"] is False
         assert found.config["semantic"]["exact"] is True
+        assert ("repair" in found.timings_ms) is (mode == "hybrid" or not seen)
+
+
+@pytest.mark.parametrize(
+    ("where", "passing"), [("source = 'bulk'", 100), ("source = 'rare'", 0), ("title ~ '1'", None)]
+)
+async def test_the_nearest_vectors_tell_what_a_filter_leaves_of_them(
+    large_engine: AsyncVeraz, where: str, passing: int | None
+) -> None:
+    question, space = large.words().question(5), (await large_engine.space()).space_id
+    nearest = await large_engine.search(question, lang="en", mode="semantic", k=100, exact=True)
+    if passing is None:
+        passing = sum("1" in (h.document.title or "") for h in nearest.hits)
+        assert 0 < passing < 100
+    filters = large_engine._resolved(Filters(where=where))
+    asked = store.SemanticQuestion(large.place(question), space, 100, 1000, 20_000, exact=False)
+    async with large_engine._database.transaction(await large_engine.identity()) as connection:
+        assert await store.nearest_share(connection, filters, asked, 100) == (100, passing)

@@ -415,10 +415,12 @@ async def _found(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How the arms go about filters: `share` of the documents that they leave, as a sample has it; None: not estimated."""
+    """How the arms go about filters: `share` of the documents that they leave, as a sample has it; None: not estimated.
+    `against`: far fewer are left of what is nearest to the question, hence every vector is compared."""
 
     share: float | None = None
     documents_first: bool = False
+    against: bool = False
 
 
 async def _way(
@@ -438,7 +440,10 @@ async def _way(
     if share is None:
         return _Way(documents_first=True)
     left = math.ceil(share * request.own)
-    return _Way(share, documents_first=few_rows(left, request.indexed, asked.pool))
+    if few_rows(left, request.indexed, asked.pool):
+        return _Way(share, documents_first=True)
+    with timer.stage("plan"):
+        return _Way(share, against=await _is_against(connection, request, semantic, share))
 
 
 async def _once(
@@ -459,6 +464,8 @@ async def _once(
         return replace(arms, share=way.share, documents_first=True), None
     if way.share is not None:
         lexical, semantic = _bounded(lexical, semantic, way.share)
+    if semantic is not None and way.against:
+        semantic = replace(semantic, exact=True)
     with timer.stage("arms"):
         arms = await store.run_arms(connection, request.filters, lexical, semantic)
     arms = replace(arms, share=way.share)
@@ -492,9 +499,13 @@ SAMPLE = 200
 """Documents that are looked at to estimate how many a filter lets through; 0: no estimate, and none are found first."""
 PATIENCE = 2
 """Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up, and
-all that is permitted is scored. This bounds the cost, not what is missed: where a filter leaves half of the documents, but
-nothing of the question's topic, the index finds enough elsewhere, and not the nearest (bench/filters.py, 20,000 vectors:
-recall@50 of the semantic arm about 0.1, at 2, 1 and 0.6). `exact` finds them."""
+all that is permitted is scored. This bounds the cost, not what is missed; `AGAINST` does that."""
+NEAREST = 100
+"""Of the vectors nearest to the question, how many are looked at to see whether a filter works against it."""
+AGAINST = 0.5
+"""A filter works against the question where the share that it leaves of what is nearest is below this much of what it leaves of
+everything. The walk of the index would leave the question's neighbourhood for whatever it meets first: where half of the
+documents are left, but nothing of the question's topic, it found 0.1 of the 50 nearest (bench/filters.py)."""
 
 
 async def _share(connection: Connection, request: SearchRequest) -> float | None:
@@ -504,6 +515,15 @@ async def _share(connection: Connection, request: SearchRequest) -> float | None
         return None
     sampled, passing = await store.filter_share(connection, request.filters, SAMPLE)
     return min(1.0, (passing + 1) / sampled) if sampled else None
+
+
+async def _is_against(
+    connection: Connection, request: SearchRequest, semantic: store.SemanticQuestion | None, share: float
+) -> bool:
+    if semantic is None or semantic.exact:
+        return False
+    sampled, passing = await store.nearest_share(connection, request.filters, semantic, NEAREST)
+    return sampled > 0 and passing / sampled < AGAINST * share
 
 
 def _bounded(

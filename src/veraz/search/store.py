@@ -96,11 +96,7 @@ async def run_arms(
             query = statement("search", "lexical").format(**found.slots())
             asked.append(await connection.execute(query, _lexical_parameters(lexical, filters, found)))
         if semantic is not None:
-            settings = {
-                "ef_search": str(semantic.ef_search),
-                "max_scan_tuples": str(semantic.max_scan_tuples),
-            }
-            await connection.execute(statement("search", "scan_settings"), settings)
+            await connection.execute(statement("search", "scan_settings"), _scan_settings(semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": not semantic.exact})
             asked.append(await _ask_semantic(connection, filters, semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": False})
@@ -249,6 +245,27 @@ async def filter_share(connection: Connection, filters: Filters, sample: int) ->
     return row[0], row[1]
 
 
+async def nearest_share(
+    connection: Connection, filters: Filters, question: SemanticQuestion, sample: int
+) -> tuple[int, int]:
+    """How many of the nearest vectors were looked at, and how many of them may be read and meet the filters."""
+    found = composed(filters)
+    parameters = {
+        **_conditions(filters, found),
+        "vector": vector_text(question.vector),
+        "sample": sample,
+    }
+    async with connection.pipeline():
+        await connection.execute(statement("search", "scan_settings"), _scan_settings(question))
+        await connection.execute(statement("search", "scan_order"), {"by_index": True})
+        query = space_statement("search", "nearest_share", question.space_id, **found.slots())
+        cursor = await connection.execute(query, parameters)
+        await connection.execute(statement("search", "scan_order"), {"by_index": False})
+        row = await cursor.fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 async def posting_count(connection: Connection, question: LexicalQuestion) -> tuple[int, int]:
     """How many terms the question has, and how many postings these have."""
     parameters = {"question": question.text, "analyser": question.analyser}
@@ -387,6 +404,10 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters, found: Comp
         "budget": question.budget,
         "rescored": max(question.rescored, question.pool),
     }
+
+
+def _scan_settings(question: SemanticQuestion) -> dict[str, str]:
+    return {"ef_search": str(question.ef_search), "max_scan_tuples": str(question.max_scan_tuples)}
 
 
 async def _ask_semantic(

@@ -256,6 +256,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/lexical_permitted": CONTENT,
     "search/narrow": CONTENT,
     "search/narrow_plan": SETTING,
+    "search/nearest_share": STATISTICS,
     "search/posting_count": STATISTICS,
     "search/quoted": CONTENT,
     "search/readable_words": CONTENT,
