@@ -1,10 +1,10 @@
 """How fast revisions are written, against COPY of the same rows into the same indexed tables, in one run.
 
-python bench/write_rate.py CORPUS.jsonl[.gz] [--documents 2000] [--rounds 3] [--alone]
+python bench/write_rate.py CORPUS.jsonl[.gz] [--documents 2000] [--rounds 3] [--writers 2] [--alone]
 
 Each round: two fresh databases on the server that tests share, or $VERAZ_TEST_SERVER. In the first an ingest prepares everything;
-then its transactions alone are timed, in the groups of a run or one a document, as the runtime role under row-level security,
-analysis of the text and all checks included. Its rows are then copied into the second by the administrator, one COPY a table in a
+then its transactions alone are timed, in the groups of a run and as many at once, or one a document, as the runtime role under
+row-level security, analysis of the text and all checks included. Its rows are then copied into the second by the administrator, one COPY a table in a
 single transaction, already analysed and current. Vectors are random: the hardest case for the index. The last line is the
 median round.
 """
@@ -29,11 +29,11 @@ from tests.support import databases
 from tests.support.hashing import DIMENSION, HashingEmbedder
 
 from veraz.engine import AsyncVeraz
+from veraz.ingest import writing
 from veraz.ingest.discover import discover
 from veraz.ingest.pipeline import Ingest
 from veraz.ingest.plan import Overrides
 from veraz.ingest.stages import Embedded
-from veraz.ingest.writing import groups
 from veraz.nouns.corpus import RawItem, SourceSettings
 
 TABLES = (
@@ -55,7 +55,7 @@ select column_name from information_schema.columns
 EMBEDDINGS = "select c.relname from pg_class c where c.relnamespace = 'veraz'::regnamespace and c.relname ~ '^embedding_[0-9]+$'"
 
 
-async def write(url: str, corpus: str, documents: int, alone: bool) -> tuple[float, int]:
+async def write(url: str, corpus: str, documents: int) -> tuple[float, int]:
     """Seconds of the writing transactions, and chunks written."""
     async with await databases.open_engine(url) as engine:
         ingest = await _prepared(engine)
@@ -70,10 +70,8 @@ async def write(url: str, corpus: str, documents: int, alone: bool) -> tuple[flo
         waiting: asyncio.Queue[Embedded | None] = asyncio.Queue()
         for embedded in (*ready, None):
             waiting.put_nowait(embedded)
-        batches = [[one] for one in ready] if alone else [group async for group in groups(waiting)]
         started = time.perf_counter()
-        for group in batches:
-            await ingest._write_group(group)
+        await ingest._write_all(waiting)
         seconds = time.perf_counter() - started
         assert ingest.tally.counts["documents"] == len(ready), ingest.tally.errors
         return seconds, sum(len(e.prepared.chunks) for e in ready)
@@ -126,10 +124,10 @@ def _rows(connection: psycopg.Connection, table: str) -> tuple[sql.Composable, b
         return columns, b"".join(bytes(part) for part in out)
 
 
-def one_round(server: str, template: str, corpus: str, documents: int, alone: bool) -> float:
+def one_round(server: str, template: str, corpus: str, documents: int) -> float:
     """COPY's seconds as a share of the writing transactions'."""
     with databases.fresh(server, template) as first, databases.fresh(server, template) as second:
-        seconds, chunks = asyncio.run(write(first, corpus, documents, alone))
+        seconds, chunks = asyncio.run(write(first, corpus, documents))
         copied = copy(first, second)
     print(
         f"{chunks:,} chunks: written in {seconds:.1f} s ({chunks / seconds:.0f}/s), "
@@ -139,10 +137,10 @@ def one_round(server: str, template: str, corpus: str, documents: int, alone: bo
     return copied / seconds
 
 
-def main(corpus: str, documents: int, rounds: int, alone: bool) -> None:
+def main(corpus: str, documents: int, rounds: int) -> None:
     server = test_server()
     template = databases.schema_template(server)
-    shares = [one_round(server, template, corpus, documents, alone) for _ in range(rounds)]
+    shares = [one_round(server, template, corpus, documents) for _ in range(rounds)]
     print(f"median of {rounds} rounds: {statistics.median(shares):.0%} of COPY's rate")
 
 
@@ -151,6 +149,10 @@ if __name__ == "__main__":
     options.add_argument("corpus")
     options.add_argument("--documents", type=int, default=2000)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--writers", type=int, default=writing.WRITERS, help="groups written at once")
     options.add_argument("--alone", action="store_true", help="a transaction for each document")
     arguments = options.parse_args()
-    main(arguments.corpus, arguments.documents, arguments.rounds, arguments.alone)
+    writing.WRITERS = arguments.writers
+    if arguments.alone:
+        writing.GROUP_DOCUMENTS = 1
+    main(arguments.corpus, arguments.documents, arguments.rounds)

@@ -14,6 +14,7 @@ from tests.support.hashing import HashingEmbedder
 
 from veraz.engine import AsyncVeraz
 from veraz.ingest import writing
+from veraz.ingest.pipeline import Ingest
 from veraz.ingest.stages import Embedded, Prepared
 from veraz.nouns.corpus import EmbeddingBatch, ParsedDocument, RawItem, TextKind
 
@@ -57,13 +58,14 @@ async def stored(engine: AsyncVeraz) -> tuple[Any, ...]:
     return await rows(engine, CHUNKS), await rows(engine, POSTINGS), await rows(engine, SUMS)
 
 
-@pytest.mark.parametrize("most", [2, 7, 64])
+@pytest.mark.parametrize(("most", "writers"), [(1, 3), (2, 2), (7, 1), (7, 3), (64, 2)])
 async def test_together_or_alone_leaves_the_same(
-    server: str, template: str, monkeypatch: pytest.MonkeyPatch, most: int
+    server: str, template: str, monkeypatch: pytest.MonkeyPatch, most: int, writers: int
 ) -> None:
     left = []
-    for size in (1, most):
+    for size, abreast in ((1, 1), (most, writers)):
         monkeypatch.setattr(writing, "GROUP_DOCUMENTS", size)
+        monkeypatch.setattr(writing, "WRITERS", abreast)
         with databases.fresh(server, template) as url:
             async with await databases.open_engine(url, HashingEmbedder()) as engine:
                 for seed in (1, 2):
@@ -138,3 +140,65 @@ async def test_nothing_is_waited_for_once_there_is_a_document() -> None:
     await asyncio.sleep(0)
     queue.put_nowait(waiting("b"))
     assert [e.prepared.item.external_id for e in await asyncio.wait_for(following, 5)] == ["b"]
+
+
+async def test_beside_another_write_a_group_waits_until_it_is_full() -> None:
+    queue: asyncio.Queue[Embedded | None] = asyncio.Queue()
+    forever = asyncio.ensure_future(asyncio.sleep(3600))
+    writes: dict[asyncio.Task[None], list[Embedded]] = {forever: []}
+    following = asyncio.ensure_future(anext(writing.groups(queue, writes)))
+    for n in range(writing.GROUP_DOCUMENTS):
+        queue.put_nowait(waiting(str(n)))
+    await asyncio.sleep(0.05)
+    assert not following.done()
+    queue.put_nowait(waiting("one more"))
+    group = await asyncio.wait_for(following, 5)
+    assert [e.prepared.item.external_id for e in group] == [str(n) for n in range(writing.GROUP_DOCUMENTS)]
+    forever.cancel()
+
+
+async def test_where_the_other_write_ends_what_is_there_is_written() -> None:
+    queue: asyncio.Queue[Embedded | None] = asyncio.Queue()
+    ended = asyncio.Event()
+    other = asyncio.ensure_future(ended.wait())
+    writes: dict[Any, list[Embedded]] = {other: []}
+    other.add_done_callback(writes.pop)
+    groups = writing.groups(queue, writes)
+    following = asyncio.ensure_future(anext(groups))
+    queue.put_nowait(waiting("a"))
+    await asyncio.sleep(0.05)
+    assert not following.done()
+    ended.set()
+    assert [e.prepared.item.external_id for e in await asyncio.wait_for(following, 5)] == ["a"]
+    queue.put_nowait(waiting("b"))  # nothing was taken from the queue and lost
+    queue.put_nowait(None)
+    assert [[e.prepared.item.external_id for e in group] async for group in groups] == [["b"]]
+
+
+def test_no_group_is_written_beside_another_version_or_what_declares() -> None:
+    a, b, c = waiting("a"), waiting("b"), waiting("c")
+    declares = waiting("d", supersedes="a")
+    assert writing.may_join([declares], [])
+    assert writing.may_join([b], [[a]])
+    assert not writing.may_join([b, a], [[a, c]])
+    assert not writing.may_join([declares], [[b]])
+    assert not writing.may_join([b], [[declares]])
+    assert not writing.may_join([c], [[a], [b]])
+
+
+async def test_full_groups_are_written_side_by_side(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "GROUP_DOCUMENTS", 4)
+    most, running, written = 0, 0, Ingest._write_group
+
+    async def write(self: Ingest, group: Sequence[Embedded]) -> None:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        await written(self, group)
+        running -= 1
+
+    monkeypatch.setattr(Ingest, "_write_group", write)
+    async with await databases.open_engine(database, HashingEmbedder()) as engine:
+        report = await put(engine, *(record(f"d{n}", f"Text {n}.") for n in range(40)))
+    assert (report.new, most) == (40, writing.WRITERS)

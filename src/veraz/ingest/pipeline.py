@@ -30,7 +30,7 @@ from veraz.ingest.listing import Gone, Listing, LiveDocument, gone
 from veraz.ingest.stages import Embedded, Parsed, Prepared, Texts
 from veraz.ingest.tally import Progress, Tally
 from veraz.ingest.versions import Versions
-from veraz.ingest.writing import Writer, groups
+from veraz.ingest.writing import Writer, groups, may_join
 from veraz.nouns.corpus import (
     Access,
     Change,
@@ -120,6 +120,7 @@ class Ingest:
         )
         self._progress = progress or (lambda _: None)
         self._gone = Gone()
+        self._written = 0
         self._of_run = Versions()
         self._failed: dict[str, ItemFailure] = {}
         self._met: set[UUID] = set()  # of those that failed before: what this run met
@@ -470,14 +471,24 @@ class Ingest:
     # --- write
 
     async def _write_all(self, source: asyncio.Queue[Embedded | None]) -> None:
-        written = 0
-        async for group in groups(source):
-            await self._write_group(group)
-            before, written = written, written + len(group)
-            if before // MERGE_EVERY < written // MERGE_EVERY:
-                await self._merge(final=False)
-            for _ in group:
-                source.task_done()
+        writing: dict[asyncio.Task[None], list[Embedded]] = {}
+        async with asyncio.TaskGroup() as writers:
+            async for group in groups(source, writing):
+                while not may_join(group, writing.values()):
+                    await asyncio.wait(writing, return_when=asyncio.FIRST_COMPLETED)
+                task = writers.create_task(self._write_and_merge(group, source))
+                writing[task] = group
+                task.add_done_callback(writing.pop)
+
+    async def _write_and_merge(
+        self, group: Sequence[Embedded], source: asyncio.Queue[Embedded | None]
+    ) -> None:
+        await self._write_group(group)
+        before, self._written = self._written, self._written + len(group)
+        if before // MERGE_EVERY < self._written // MERGE_EVERY:
+            await self._merge(final=False)
+        for _ in group:
+            source.task_done()
 
     def _new_writer(self) -> Writer:
         return Writer(

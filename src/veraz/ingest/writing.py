@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,6 +18,8 @@ GROUP_DOCUMENTS = 64
 GROUP_CHUNKS = 640
 GROUP_CHARACTERS = 2_000_000
 """What documents may bring together into one transaction; a larger one comes alone."""
+WRITERS = 2
+"""Groups of a run that are written at once: a transaction keeps one processor of the server busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +33,56 @@ class Outcome:
     links: store.Links
 
 
-async def groups(source: asyncio.Queue[Embedded | None]) -> AsyncIterator[list[Embedded]]:
-    """What waits in the queue, in its order, in groups that one transaction can take; ends at None. Nothing is waited for once
-    there is a document. A document is in a group once: its later version comes in the next."""
+async def groups(
+    source: asyncio.Queue[Embedded | None], writing: Collection[asyncio.Task[None]] = ()
+) -> AsyncIterator[list[Embedded]]:
+    """What waits in the queue, in its order, in groups that one transaction can take; ends at None. A document is in a group
+    once: its later version comes in the next. `writing`: the writes that run, as the caller keeps them. Beside one of them only
+    a full group is written; without any, nothing is waited for once there is a document."""
     held: Embedded | None = None
     ended = False
     while not ended:
         group = [held] if held is not None else []
         held = None
-        while not group or not source.empty():
-            embedded = await source.get()
-            if embedded is None:
-                ended = True
+        while not group or not source.empty() or writing:
+            arrived = await _arrival(source, writing) if group else [await source.get()]
+            for embedded in arrived:
+                if embedded is None:
+                    ended = True
+                elif _fits(group, embedded):
+                    group.append(embedded)
+                else:
+                    held = embedded
+            if ended or held is not None:
                 break
-            if not _fits(group, embedded):
-                held = embedded
-                break
-            group.append(embedded)
         if group:
             yield group
+
+
+async def _arrival(
+    source: asyncio.Queue[Embedded | None], writing: Collection[asyncio.Task[None]]
+) -> list[Embedded | None]:
+    """What comes next in the queue; nothing where a write is done before."""
+    if not source.empty():
+        return [source.get_nowait()]
+    getting = asyncio.ensure_future(source.get())
+    try:
+        await asyncio.wait({getting, *writing}, return_when=asyncio.FIRST_COMPLETED)
+        return [getting.result()] if getting.done() else []
+    finally:
+        getting.cancel()
+
+
+def may_join(group: Sequence[Embedded], writing: Iterable[Sequence[Embedded]]) -> bool:
+    """Whether a group may be written beside others: not beside another version of its documents, and what is written alone is
+    written beside nothing."""
+    others = list(writing)
+    names = {_name(e) for other in others for e in other}
+    return not others or (
+        len(others) < WRITERS
+        and not any(_declares(e) for e in (*group, *(e for other in others for e in other)))
+        and names.isdisjoint(map(_name, group))
+    )
 
 
 def _fits(group: Sequence[Embedded], embedded: Embedded) -> bool:
@@ -60,8 +93,12 @@ def _fits(group: Sequence[Embedded], embedded: Embedded) -> bool:
         and sum(len(e.prepared.chunks) for e in together) <= GROUP_CHUNKS
         and sum(len(e.prepared.document.text) for e in together) <= GROUP_CHARACTERS
         and not any(_declares(e) for e in together)
-        and embedded.prepared.item.external_id not in {e.prepared.item.external_id for e in group}
+        and _name(embedded) not in map(_name, group)
     )
+
+
+def _name(embedded: Embedded) -> str:
+    return embedded.prepared.item.external_id
 
 
 def _declares(embedded: Embedded) -> bool:

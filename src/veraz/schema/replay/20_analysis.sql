@@ -168,7 +168,7 @@ return (select count(distinct place)::integer from (select unnest(positions) as 
 create or replace function veraz.document_vector(tsv tsvector, length integer, reference_length real)
 returns @extschema@.sparsevec language sql immutable parallel safe strict
 return (
-    select ('{' || coalesce(string_agg(dimension || ':' || weight::real, ',' order by dimension), '') || '}/1000000000')::@extschema@.sparsevec
+    select ('{' || coalesce(string_agg(dimension || ':' || weight::real, ','), '') || '}/1000000000')::@extschema@.sparsevec -- which sorts
       from (select veraz.dimension(veraz.term(t.lexeme)) as dimension,
                    sum(veraz.saturation(coalesce(cardinality(t.positions), 1), length, reference_length)) as weight
               from unnest(tsv) t group by 1) w
