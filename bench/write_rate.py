@@ -4,9 +4,9 @@ python bench/write_rate.py CORPUS.jsonl[.gz] [--documents 2000] [--rounds 3] [--
 
 Each round: two fresh databases on the server that tests share, or $VERAZ_TEST_SERVER. In the first an ingest prepares everything;
 then its transactions alone are timed, in the groups of a run and as many at once, or one a document, as the runtime role under
-row-level security, analysis of the text and all checks included. Its rows are then copied into the second by the administrator, one
-COPY a table in a single transaction, already analysed and current. Vectors are random: the hardest case for the index. The last
-line is the median round.
+row-level security, analysis of the text and all checks included. Its rows are then copied into the second by the administrator, a
+COPY for each table in a single transaction, already analysed and current. Vectors are random: the hardest case for the index.
+The last line is the median round.
 """
 
 from __future__ import annotations
