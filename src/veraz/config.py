@@ -22,6 +22,8 @@ from veraz.nouns.fusion import Fusion
 from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
+MOST_EF_SEARCH = 1000
+"""pgvector takes no more."""
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -152,8 +154,18 @@ class SearchConfig(_Section, frozen=True):
     def __post_init__(self) -> None:
         self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")
         self._between(1, 1000, "rerank_pool")
-        self._between(1, 1000, "ef_search")
+        self._between(1, MOST_EF_SEARCH, "ef_search")
         self._between(0, 1, "semantic_weight")
+
+    def reaching(self, k: int) -> SearchConfig:
+        """The same with pools of at least `k` candidates: k hits are promised while so many match."""
+        pool, ef_search = reach(self.pool, self.ef_search, k)
+        return msgspec.structs.replace(self, pool=pool, ef_search=ef_search)
+
+
+def reach(pool: int, ef_search: int, k: int) -> tuple[int, int]:
+    """Pool and ef_search of a search for k hits."""
+    return (pool, ef_search) if k <= pool else (k, max(ef_search, min(k, MOST_EF_SEARCH)))
 
 
 class FiltersConfig(_Section, frozen=True):

@@ -186,7 +186,6 @@ from veraz.search.pipeline import (
     ask_again,
     every_group,
     few_rows,
-    reaching,
     run_search,
 )
 from veraz.search.reranking import Reranking, RerankRun
@@ -875,7 +874,7 @@ class AsyncVeraz:
         """`every`: `k` is no wish but all that the configured pools hold."""
         resolved, config = self._resolved(filters or Filters(), as_of), self.config.search
         if not every:
-            config = reaching(config, k)
+            config = config.reaching(k)
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
         async with self._database.transaction(identity) as connection:

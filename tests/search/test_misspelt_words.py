@@ -195,7 +195,7 @@ async def test_what_is_hidden_neither_is_suggested_nor_keeps_a_word_from_being_m
                 seen.append([(ids(r), r.notes, r.spellings) for r in [await ask(own, q) for q in QUESTIONS]])
                 if hidden:
                     insider = own.acting_as(replace(await own.identity(), roles=("public", "secret")))
-                    assert ids(await ask(insider, "zephyros")) == ["s1", "s2"]
+                    assert sorted(ids(await ask(insider, "zephyros"))) == ["s1", "s2"]
                     assert (await ask(insider, "zephyrus")).spellings == {}
     assert seen[0] == seen[1]
     assert dict(zip(QUESTIONS, [s for _, _, s in seen[1]], strict=True))["metfromin"] == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from tests.support.hashing import HashingEmbedder, TokenHashing
 from tests.support.swept import judged_set
 
 from veraz.config import Config, SearchConfig
+from veraz.engine import AsyncVeraz
 from veraz.evaluation.sweeps.grid import setting_of
 from veraz.evaluation.sweeps.kept import KeptArms
 from veraz.evaluation.sweeps.sets import read_sets
+from veraz.nouns.evidence import SearchResult
 from veraz.nouns.sweep import Corpus, Owner, Setting
 from veraz.search.pipeline import DEEPER
 from veraz.sweeping import SearchBench, configured
@@ -40,6 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "hits": {"k": 3},
     "hits in small pools": {"k": 5, "pool": 8},
     "one hit": {"k": 1, "pool": 8},
+    "more hits than the pool": {"k": 20, "pool": 8},
     "exact": {"exact": True},
     "lexical": {"mode": "lexical", "pool": 15},
     "semantic": {"mode": "semantic", "ef_search": 10, "pool": 15},
@@ -76,10 +80,7 @@ async def test_it_is_what_search_returns(database: str, tmp_path: Path, name: st
         for question in QUESTIONS:
             ranked, deep = await _replayed(bench, corpus, setting, question, tmp_path)
             deepened += deep
-            k = stated.get("k", 2 * search.pool)
-            found = await engine.search(
-                question, k=k, mode=setting.mode, exact=stated.get("exact", False), trace=False
-            )
+            found = await _searched(engine, question, setting, stated)
             expected = [
                 (document.external_id, hit.score, str(hit.chunk_id))
                 for hit in found.hits
@@ -88,6 +89,18 @@ async def test_it_is_what_search_returns(database: str, tmp_path: Path, name: st
             assert [(item.docid, item.score, item.chunk_id) for item in ranked] == expected
             assert found.config["pool"] == setting.pool * (DEEPER if deep else 1)
         assert deepened == 0 or copies
+
+
+async def _searched(
+    engine: AsyncVeraz, question: str, setting: Any, stated: Mapping[str, Any], rerank: str | None = None
+) -> SearchResult:
+    """k hits, or all that the pools hold where none are stated."""
+    every, identity, exact = "k" not in stated, await engine.identity(), stated.get("exact", False)
+    k = 2 * engine.config.search.pool if every else stated["k"]
+    run = await engine._search(
+        identity, question, k, setting.mode, "auto", None, None, exact, False, rerank=rerank, every=every
+    )
+    return run.result
 
 
 RERANKED: dict[str, dict[str, Any]] = {
@@ -127,9 +140,7 @@ async def test_so_it_is_with_a_reranker(database: str, tmp_path: Path, name: str
         for question in QUESTIONS:
             ranked, _ = await _replayed(bench, corpus, setting, question, tmp_path)
             ranked = await bench.rerank(reranking, question, ranked, corpus, setting)
-            found = await engine.search(
-                question, k=stated.get("k", 2 * search.pool), mode=setting.mode, trace=False
-            )
+            found = await _searched(engine, question, setting, stated, rerank="maxsim")
             expected = [
                 (document.external_id, hit.score, str(hit.chunk_id))
                 for hit in found.hits

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-import msgspec
 import numpy as np
 
 from veraz.config import SearchConfig
@@ -43,7 +42,6 @@ __all__ = [
     "ask_again",
     "every_group",
     "few_rows",
-    "reaching",
     "read_for",
     "run_arm",
     "run_search",
@@ -209,17 +207,6 @@ def _reranked(hit: Hit, entry: Rescored, rank: int, decided: bool) -> Hit:
             },
         }
     return replace(hit, rank=rank, score=entry.score, rerank=entry.rerank, explain=explain)
-
-
-def reaching(config: SearchConfig, k: int) -> SearchConfig:
-    """The configuration with pools of at least `k` candidates: k hits are promised while so many match."""
-    if k <= config.pool:
-        return config
-    return msgspec.structs.replace(config, pool=k, ef_search=max(config.ef_search, min(k, MOST_EF_SEARCH)))
-
-
-MOST_EF_SEARCH = 1000
-"""pgvector takes no more."""
 
 
 async def every_group(

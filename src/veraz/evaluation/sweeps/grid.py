@@ -23,7 +23,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from veraz.config import IngestConfig, SearchConfig
+from veraz.config import IngestConfig, SearchConfig, reach
 from veraz.errors import UsageError
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.sweep import ArmSetting, IndexSetting, Setting, Value
@@ -225,10 +225,14 @@ def _setting(stated: Mapping[str, Any], base: Base, with_options: WithOptions) -
 
 
 def setting_of(values: Mapping[str, Any], index: IndexSetting) -> Setting:
-    """The configuration that these values of [search], and `mode`, `k`, `exact` and `reranker`, describe."""
-    exact, pool, fusion = values["exact"], values["pool"], values["fusion"]
+    """The configuration that these values of [search], and `mode`, `k`, `exact` and `reranker`, describe: with pools that reach
+    as far as a search for k hits."""
+    exact, fusion = values["exact"], values["fusion"]
+    pool, ef_search = reach(values["pool"], values["ef_search"], values.get("k") or 0)
     limits: dict[str, Any] = (
-        dict.fromkeys(("budget", "ef_search", "max_scan_tuples")) if exact else dict(values)
+        dict.fromkeys(("budget", "ef_search", "max_scan_tuples"))
+        if exact
+        else {**values, "ef_search": ef_search}
     )
     both = Setting(
         index=index,
