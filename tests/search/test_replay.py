@@ -20,6 +20,7 @@ from veraz.evaluation.sweeps.grid import setting_of
 from veraz.evaluation.sweeps.kept import KeptArms
 from veraz.evaluation.sweeps.sets import read_sets
 from veraz.nouns.evidence import SearchResult
+from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Corpus, Owner, Setting
 from veraz.search.pipeline import DEEPER
 from veraz.sweeping import SearchBench, configured
@@ -94,11 +95,21 @@ async def test_it_is_what_search_returns(database: str, tmp_path: Path, name: st
 async def _searched(
     engine: AsyncVeraz, question: str, setting: Any, stated: Mapping[str, Any], rerank: str | None = None
 ) -> SearchResult:
-    """k hits, or all that the pools hold where none are stated."""
+    """k hits, or all that the pools hold where none are stated, of the set's source as in a sweep."""
     every, identity, exact = "k" not in stated, await engine.identity(), stated.get("exact", False)
     k = 2 * engine.config.search.pool if every else stated["k"]
     run = await engine._search(
-        identity, question, k, setting.mode, "auto", None, None, exact, False, rerank=rerank, every=every
+        identity,
+        question,
+        k,
+        setting.mode,
+        "auto",
+        Filters(sources=("s",)),
+        None,
+        exact,
+        False,
+        rerank=rerank,
+        every=every,
     )
     return run.result
 
