@@ -1,10 +1,11 @@
 """Memory of an ingest of one large collection, sampled every second over the process and those that parse for it.
 
-python bench/memory.py [--megabytes 1024]
+python bench/memory.py [--megabytes 1024] [--collection FILE]
 
-Writes a collection of that size, of made-up words, into a temporary folder, and ingests it into a fresh database on the server
-that tests share, or $VERAZ_TEST_SERVER. The embedder is the tests' (no model), with long chunks, so that the run ends within
-the hour: what is measured is all that Veraz keeps beside a model. Flat means that the second half needs no more than the first.
+Writes a collection of that size, of made-up words, into a temporary folder, or takes the one given, and ingests it into a fresh
+database on the server that tests share, or $VERAZ_TEST_SERVER. The embedder is the tests' (no model), with long chunks, so that
+the run ends within the hour: what is measured is all that Veraz keeps beside a model. Flat means that the second half needs no
+more than the first.
 """
 
 from __future__ import annotations
@@ -76,16 +77,17 @@ def _pss(process: str) -> int:
     return 0
 
 
-async def main(megabytes: int) -> None:
+async def main(megabytes: int, given: Path | None) -> None:
     server = test_server()
     samples: list[int] = []
     with tempfile.TemporaryDirectory() as folder, databases.fresh(server) as url:
-        path = Path(folder) / "large.jsonl"
-        collection(path, megabytes)
+        path = given or Path(folder) / "large.jsonl"
+        if given is None:
+            collection(path, megabytes)
         settings = databases.config(url, ingest=IngestConfig(chunk_tokens=TOKENS))
         async with await AsyncVeraz.open(config=settings, embedder=Forgetful(max_tokens=TOKENS)) as engine:
             await engine.init()
-            before = resident()
+            size, before = path.stat().st_size, resident()
             started = time.perf_counter()
             task = asyncio.create_task(engine.ingest([path], source="large", lang="en"))
             while not task.done():
@@ -96,8 +98,8 @@ async def main(megabytes: int) -> None:
     half = len(samples) // 2
     first, second = statistics.median(samples[half // 4 : half]), statistics.median(samples[half:])
     print(
-        f"{megabytes:,} MiB, {report.documents:,} documents, {report.chunks:,} chunks, {report.failed} failed, {seconds:,.0f} s: "
-        f"most {max(samples) / 2**20:.0f} MiB above {before / 2**20:.0f}; median of the first half {first / 2**20:.0f}, "
+        f"{size >> 20:,} MiB, {report.documents:,} documents, {report.chunks:,} chunks, {report.failed} failed, "
+        f"{seconds:,.0f} s: most {max(samples) >> 20} MiB above {before >> 20}; median of the first half {first / 2**20:.0f}, "
         f"of the second {second / 2**20:.0f}"
     )
 
@@ -105,4 +107,6 @@ async def main(megabytes: int) -> None:
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
     options.add_argument("--megabytes", type=int, default=1024)
-    asyncio.run(main(options.parse_args().megabytes))
+    options.add_argument("--collection", type=Path, help="a file instead of made-up words")
+    arguments = options.parse_args()
+    asyncio.run(main(arguments.megabytes, arguments.collection))

@@ -16,7 +16,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
-from veraz.search.misspelt import Similar, distance, plausible, respelt, words
+from veraz.search.misspelt import Known, Similar, chosen, distance, plausible, respelt, words
 
 PAIRS = {
     ("metformin", "metformin"): 0,
@@ -74,6 +74,24 @@ def test_the_nearest_comes_first() -> None:
         for lexeme, s in (("fevres", 0.9), ("fever", 0.4), ("fevra", 0.5))
     ]
     assert [s.lexeme for s in plausible(given_)] == ["fevres", "fevra", "fever"]
+
+
+def test_of_equally_near_words_the_one_that_more_passages_hold_is_read() -> None:
+    """Documents have slips too."""
+    likely = plausible([Similar("symptms", "symptm", "en", lexeme, 0.5) for lexeme in ("sympotm", "symptom")])
+    readable = {("en", "sympotm"): Known("sympotms", 1), ("en", "symptom"): Known("symptoms", 30)}
+    assert chosen(likely, readable) == {"symptms": "symptoms"}
+    readable["en", "symptom"] = Known("symptomless", 30)  # farther as it is written
+    assert chosen(likely, readable) == {"symptms": "sympotms"}
+
+
+async def test_a_slip_of_the_documents_is_not_what_a_slip_was_meant_to_be(engine: AsyncVeraz) -> None:
+    await put(engine, *(record(f"s{n}", f"Symptoms of kind {n}.", title="S") for n in range(3)))
+    await put(engine, record("slip", "Sympotms of one kind.", title="S"))
+    await engine.merge_index()
+    found = await ask(engine, "symptms")
+    assert found.spellings == {"symptms": "symptoms"}
+    assert sorted(ids(found)) == ["s0", "s1", "s2"]
 
 
 def test_words_are_letters_alone() -> None:

@@ -153,3 +153,14 @@ async def test_marks_are_said_and_starve_nothing(frugal: AsyncVeraz, question: s
 )
 async def test_ordinary_questions_get_no_such_note(frugal: AsyncVeraz, question: str) -> None:
     assert (await lexical(frugal, question)).notes == ()
+
+
+async def test_an_empty_tenant_is_said_to_be_empty(engine: AsyncVeraz) -> None:
+    """Rather than that no word was found: whoever mistyped a tenant's name would look in the wrong place."""
+    for mode in ("hybrid", "lexical", "semantic"):
+        found = await engine.search("zebra", mode=mode)
+        assert (found.hits, found.notes) == ((), ("tenant default holds no documents yet",))
+    await put(engine, record("a", "A horse."))
+    assert (await engine.search("zebra", mode="lexical")).notes == (
+        "no word of the question occurs in the corpus that may be read",
+    )

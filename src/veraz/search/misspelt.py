@@ -31,6 +31,14 @@ class Similar:
     similarity: float
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A word that `passages` hold which the caller may read: counted up to 30."""
+
+    word: str
+    passages: int
+
+
 def words(question: str) -> list[str]:
     """Those that may be misspelt, each once, in order: letters alone, not a part of a compound."""
     return list(dict.fromkeys(_WORD.findall(question)))
@@ -47,15 +55,16 @@ def plausible(found: Iterable[Similar]) -> list[Similar]:
     return [one for _, one in kept]
 
 
-def chosen(likely: Iterable[Similar], readable: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """For each misspelt word the readable one that is nearest as it is written; of equals the first."""
-    best: dict[str, tuple[int, str]] = {}
+def chosen(likely: Iterable[Similar], readable: Mapping[tuple[str, str], Known]) -> dict[str, str]:
+    """For each misspelt word the readable one that is nearest as it is written; of equals the one that more passages hold, since
+    documents have slips too; then the first."""
+    best: dict[str, tuple[tuple[int, int], str]] = {}
     for one in likely:
         known = readable.get((one.analyser, one.lexeme))
         if known is not None:
-            far = distance(one.word.lower(), known.lower())
-            if one.word not in best or far < best[one.word][0]:
-                best[one.word] = far, known if one.word[0].isupper() else known.lower()
+            worth = -distance(one.word.lower(), known.word.lower()), known.passages
+            if one.word not in best or worth > best[one.word][0]:
+                best[one.word] = worth, known.word if one.word[0].isupper() else known.word.lower()
     return {word: known for word, (_, known) in best.items()}
 
 

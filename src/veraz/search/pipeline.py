@@ -144,7 +144,7 @@ async def run_search(
             terms = await _terms(connection, request, lexical.text if lexical else question)
             unknown = await store.unknown_sources(connection, request.filters)
     spellings = lexical.spellings if lexical and lexical.spellings else {}
-    notes += _remarks(request, reading, arms, unknown)
+    notes += _remarks(request, reading, arms, unknown, identity.tenant)
     notes += [spelling_note(spellings)] if spellings else []
     fused = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
     reranked = None
@@ -697,7 +697,7 @@ def _with_owners(same: Sequence[Hit]) -> Hit:
 
 
 def _remarks(
-    request: SearchRequest, reading: Reading, arms: store.ArmResults, unknown: Sequence[str]
+    request: SearchRequest, reading: Reading, arms: store.ArmResults, unknown: Sequence[str], tenant: str
 ) -> Iterator[str]:
     """What a reader should know of how the question was read, and of why an arm is empty. None says more of a document than the
     reader may see."""
@@ -707,6 +707,8 @@ def _remarks(
         yield f"no source is called {', '.join(map(repr, unknown))}"
     if not any(c.isalnum() for c in reading.text):
         yield "the question has no searchable words"
+    elif not request.own and request.as_of is None:
+        yield f"tenant {tenant} holds no documents yet"
     elif reading.alternatives and not (arms.lexical or arms.semantic):
         yield "nothing that may be read meets this: without the marks, the words are searched like all others"
     elif arms.lexical == [] and arms.has_no_terms:

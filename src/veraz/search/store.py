@@ -20,7 +20,7 @@ from veraz.nouns.corpus import Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
-from veraz.search.misspelt import Similar
+from veraz.search.misspelt import Known, Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ async def similar_words(
 
 async def readable_words(
     connection: Connection, filters: Filters, found: Sequence[Similar]
-) -> dict[tuple[str, str], str]:
+) -> dict[tuple[str, str], Known]:
     """By analyser and lexeme: a word of something that may be read and meets the filters. Other lexemes are absent."""
     of_filter = composed(filters)
     parameters = {
@@ -320,7 +320,7 @@ async def readable_words(
     }
     query = statement("search", "readable_words").format(**of_filter.slots())
     cursor = await connection.execute(query, parameters)
-    return {(row[0], row[1]): row[2] for row in await cursor.fetchall()}
+    return {(row[0], row[1]): Known(row[2], row[3]) for row in await cursor.fetchall()}
 
 
 async def lexical_permitted(
