@@ -70,6 +70,8 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_INGEST_CONTEXT_FAILURE": "refuse",
         "VERAZ_CHAT_OPTIONS": '{"seed": 1}',
         "VERAZ_SEARCH_RERANK": "maxsim",
+        "VERAZ_SEARCH_SCORER": "ts_rank_cd",
+        "VERAZ_FILTERS_META": '{"dose.mg": "number"}',
         "VERAZ_RERANK_OPTIONS": '{"cohere": {"model": "m"}}',
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",
         "VERAZ_AUTH_ROLES": '{"nurse": ["clinical"]}',

@@ -50,7 +50,7 @@ for _pool, _rank in ((3, 8), (5, 12), (8, 20)):
     async def _deep(engine: AsyncVeraz, _: Path, pool: int = _pool, rank: int = _rank) -> Planted:
         own = await own_tenant(engine, search={"pool": pool})
         await put(own, *counts(rank), source=SOURCE)
-        given = {**SEARCH, "mode": "lexical"}
+        given = {**SEARCH, "mode": "lexical", "k": pool}
         return Planted(own, "zinc", "count-1", "not_in_lexical_pool", given)
 
 
@@ -97,19 +97,21 @@ for _question, _text, _lang, _wrong in (
         return Planted(own, question, "wanted", "not_in_lexical_pool", given, cause="language")
 
 
-@plant("not in the lexical pool", "a misspelt word")
-async def _misspelt(engine: AsyncVeraz, _: Path) -> Planted:
-    own = await own_tenant(engine)
-    await put(own, record("wanted", "Levothyroxine is taken before breakfast."), source=SOURCE)
-    given = {**SEARCH, "mode": "lexical"}
-    return Planted(own, "levotiroxine", "wanted", "not_in_lexical_pool", given, cause="words")
+for _asked, _fuzzy in (("lewotyroksyna", True), ("levotiroxine", False)):
+
+    @plant("not in the lexical pool", f"{_asked} for levothyroxine, slips {'' if _fuzzy else 'not '}mended")
+    async def _misspelt(engine: AsyncVeraz, _: Path, asked: str = _asked, fuzzy: bool = _fuzzy) -> Planted:
+        own = await own_tenant(engine, search={"fuzzy": fuzzy})
+        await put(own, record("wanted", "Levothyroxine is taken before breakfast."), source=SOURCE)
+        given = {**SEARCH, "mode": "lexical"}
+        return Planted(own, asked, "wanted", "not_in_lexical_pool", given, cause="words")
 
 
 @plant("not in the lexical pool", "nor in the semantic one: both arms are asked")
 async def _neither(engine: AsyncVeraz, _: Path) -> Planted:
     own = await own_tenant(engine, search={"pool": 4}, embedder=placing())
     await put(own, *steps(range(1, 10)), source=SOURCE)
-    return Planted(own, "semq", "step-9", "not_in_lexical_pool", dict(SEARCH))
+    return Planted(own, "semq", "step-9", "not_in_lexical_pool", {**SEARCH, "k": 4})
 
 
 # --- truncated by the budget
@@ -140,7 +142,7 @@ for _pool, _rank in ((3, 5), (5, 9), (8, 30), (10, 18)):
     async def _far(engine: AsyncVeraz, _: Path, pool: int = _pool, rank: int = _rank) -> Planted:
         own = await own_tenant(engine, search={"pool": pool}, embedder=placing())
         await put(own, *steps(range(1, 34)), source=SOURCE)
-        given = {**SEARCH, "mode": "semantic"}
+        given = {**SEARCH, "mode": "semantic", "k": pool}
         return Planted(own, "semq", f"step-{rank}", "not_in_semantic_pool", given)
 
 
@@ -150,7 +152,7 @@ for _topic in (TOPICS[0], TOPICS[3], TOPICS[5]):
     async def _nearer(engine: AsyncVeraz, _: Path, topic: Topic = _topic) -> Planted:
         own = await own_tenant(engine, search={"pool": 4})
         await put(own, document(topic), *rivals(topic, 9), source=SOURCE)
-        given = {**SEARCH, "mode": "semantic"}
+        given = {**SEARCH, "mode": "semantic", "k": 4}
         return Planted(own, topic.question, "wanted", "not_in_semantic_pool", given)
 
 
@@ -410,5 +412,5 @@ async def _locked_folded(engine: AsyncVeraz, _: Path) -> Planted:
 async def _filtered_deep(engine: AsyncVeraz, _: Path) -> Planted:
     own = await own_tenant(engine, search={"pool": 3})
     await put(own, *counts(9), source=SOURCE)
-    given = {**SEARCH, "mode": "lexical", "filters": Filters(langs=("fr",))}
+    given = {**SEARCH, "mode": "lexical", "k": 3, "filters": Filters(langs=("fr",))}
     return Planted(own, "zinc", "count-1", "filtered", given, then=("not_in_lexical_pool",))

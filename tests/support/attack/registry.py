@@ -246,6 +246,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/as_of": CONTENT,
     "search/as_of_plan": SETTING,
     "search/corpus_size": STATISTICS,
+    "search/cover_density": CONTENT,
     "search/demands": STATISTICS,
     "search/explain_terms": STATISTICS,
     "search/filter_share": STATISTICS,
