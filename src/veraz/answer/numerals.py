@@ -40,6 +40,7 @@ _MARKS = {".": "~", ",": "¬", " ": "¦"}
 MARKS = "".join(_MARKS.values())
 _UNMARKED = str.maketrans({mark: sign for sign, mark in _MARKS.items()})
 
+_DIGIT = re.compile(r"\d")
 _HARD_GROUPS = re.compile(rf"(?<![\w.,])[1-9]\d{{0,2}}(?:([{_HARD}])\d{{3}})(?:\1\d{{3}})*(?!\d)")
 _SPACED_GROUPS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?: \d{3})+(?!\d)")
 _PUNCTUATED = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)+")
@@ -49,6 +50,8 @@ _GROUPED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})
 def spelled(text: str, lang: str = "") -> str:
     """The text with its numerals written plainly, "1000" and "2.5", as far as `lang` (empty: not known) decides how they are
     read. What is no single number, such as 12.03.2024, stays. Text that was spelled already reads the same as English."""
+    if _DIGIT.search(text) is None:
+        return text
     language = lang.lower().partition("-")[0]
     text = _HARD_GROUPS.sub(lambda m: re.sub(r"\D", "", m.group()), text)
     text = _SPACED_GROUPS.sub(lambda m: _spaced(m.group(), language), text)

@@ -30,6 +30,7 @@ COEFFICIENTS_FILE = Path(__file__).with_name("sufficiency.toml")
 ANY_SPACE_FILE = Path(__file__).with_name("sufficiency_any_space.toml")
 """Fitted without the dense level, which means something else in every space."""
 
+_ASKING = " ".join(ASKING)
 _HEAVY_SHARE = 0.5  # the terms that together carry this share of the weight must not all be missing
 _SPELLING = 0.82  # difflib ratio from which a word counts as a misspelling of another
 
@@ -180,7 +181,8 @@ def heavy_terms(terms: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def _telling(terms: Mapping[str, float]) -> dict[str, float]:
-    return {term: weight for term, weight in terms.items() if not Terms({term: weight}).found(ASKING)}
+    asking = Terms(terms).found(_ASKING)
+    return {term: weight for term, weight in terms.items() if term not in asking}
 
 
 def fit(

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice, takewhile
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W_]+(?:[’'][^\W\d_]+)?")
@@ -53,6 +55,8 @@ _SHORT_SUFFIXES = ("es", "er", "ar", "ir", "ly", "s", "e", "a", "o", "y", "i")
 
 def fold(text: str) -> str:
     """Lower case without accents, for comparing only."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
@@ -142,12 +146,11 @@ class Terms:
     def found(self, texts: str | Iterable[str]) -> frozenset[str]:
         """The terms that occur in a text, or in any of several."""
         texts = [texts] if isinstance(texts, str) else list(texts)
-        present = frozenset(word for text in texts for word in words(text))
-        stemmed = frozenset(map(stem, present))
+        read = list(map(_read, texts))
         return frozenset(
             term
             for term in self.weights
-            if _occurs(term, present, stemmed)
+            if any(_occurs(term, words_of) for words_of in read)
             or (_IDENTIFIER.fullmatch(term) and any(mentions(term, text) for text in texts))
         )
 
@@ -157,13 +160,39 @@ class Terms:
         return sum(self.weights[term] for term in found) / total if total > 0 else 0.0
 
 
-def _occurs(term: str, present: frozenset[str], stemmed: frozenset[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text's words, in order of the alphabet, and their stems."""
+
+    words: tuple[str, ...]
+    present: frozenset[str]
+    stemmed: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def _read(text: str) -> _Read:
+    """Kept, because a question's rules and scores ask the same sentences many things."""
+    present = frozenset(words(text))
+    return _Read(tuple(sorted(present)), present, frozenset(map(stem, present)))
+
+
+@lru_cache(maxsize=8192)
+def _ways(term: str) -> tuple[str, str, str]:
+    """The term folded, its stem, and how a word may begin that is an inflection of it; "" for none."""
     folded = fold(term)
-    if folded in present or stem(folded) in stemmed:
-        return True
     lexeme = folded.rstrip("i") if len(folded) > 4 else folded  # Snowball writes "therapy" as "therapi"
-    return len(lexeme) >= 4 and any(
-        word.startswith(lexeme) and len(word) - len(lexeme) <= 4 for word in present
+    return folded, stem(folded), lexeme if len(lexeme) >= 4 else ""
+
+
+def _occurs(term: str, text: _Read) -> bool:
+    folded, stemmed, lexeme = _ways(term)
+    if folded in text.present or stemmed in text.stemmed:
+        return True
+    if not lexeme:
+        return False
+    begins = islice(text.words, bisect_left(text.words, lexeme), None)
+    return any(
+        len(word) - len(lexeme) <= 4 for word in takewhile(lambda word: word.startswith(lexeme), begins)
     )
 
 
