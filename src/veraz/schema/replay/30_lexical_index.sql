@@ -138,9 +138,15 @@ declare
 begin
     with touched as materialized (
         select distinct term from veraz.posting where tenant_id = tenant and analyser = for_analyser and block = any (deltas)
+    ), held as (
+        -- by the key, term after term, and then by place: without statistics a join of rows with terms is planned as a loop over both
+        select h.place from touched t
+         cross join lateral (
+                select ctid as place from veraz.posting
+                 where tenant_id = tenant and analyser = for_analyser and term = t.term and (block >= 0 or block = any (deltas)) offset 0) h
     ), gone as (
-        delete from veraz.posting p using touched t
-         where p.tenant_id = tenant and p.analyser = for_analyser and p.term = t.term and (p.block >= 0 or p.block = any (deltas))
+        delete from veraz.posting p using held h
+         where p.ctid = h.place and p.tenant_id = tenant and p.analyser = for_analyser
         returning p.term, p.n, p.chunk_nos, p.impacts
     ), net as (
         select term, u.chunk_no, u.impact from gone, unnest(chunk_nos, impacts) u (chunk_no, impact)
