@@ -44,8 +44,8 @@ def percentile(times: Times, q: float) -> float:
 
 
 def ratio(times: Times, base: Times, q: float, *, samples: int = SAMPLES, seed: int = SEED) -> Ratio:
-    """The q-th percentile of `times` as a multiple of that of `base`. Questions are drawn, the same for both and each with all its
-    rounds, since rounds of one question are no independent looks (Efron's percentile method)."""
+    """The q-th percentile of `times` as a multiple of that of `base`. Questions are drawn, the same for both and each with all
+    its rounds, since rounds of one question are no independent looks (Efron's percentile method)."""
     if times.shape != base.shape:
         raise ValueError(f"times of {times.shape} against {base.shape}: not the same questions and rounds")
     drawn = np.random.default_rng(seed).integers(len(times), size=(samples, len(times)))

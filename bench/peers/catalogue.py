@@ -20,13 +20,11 @@ class Entry:
 
 
 BASE = "veraz"
-POOL = (
-    "Each list has 2 × k rows at most; hnsw.ef_search stays at pgvector's 40, so that the index gives no more than 40 vectors"
+POOL = "Each list has 2 × k rows at most; hnsw.ef_search stays at pgvector's 40, so that the index gives no more than 40 vectors"
+LESS = "It does less for a search: no row-level security, no term statistics, no probability of an answer, no stored trace"
+UNWEIGHTED = (
+    "PostgreSQL's rank knows nothing of how rare a word is, which leaves fusion to explain a difference"
 )
-LESS = (
-    "It does less for a search: no row-level security, no term statistics, no probability that the hits answer, no stored trace"
-)
-UNWEIGHTED = "ts_rank_cd knows nothing of how rare a word is, so its list is weaker than BM25; where it is better, the difference lies in fusion"
 
 ENTRIES = (
     Entry(
@@ -56,7 +54,7 @@ ENTRIES = (
         True,
         False,
         (
-            "The words of plainto_tsquery joined by OR, ts_rank_cd, HNSW (m 16, ef_construction 64), RRF with k = 60 in one statement",
+            "The words of plainto_tsquery joined by OR, ts_rank_cd, HNSW with m 16, ef_construction 64, RRF with k = 60",
             POOL,
         ),
         f"{LESS}; and few rows match a question here: its time is per match",
@@ -119,7 +117,7 @@ ENTRIES = (
         "MIT",
         True,
         True,
-        ("for_psycopg with a stored tsvector and HNSW index, all else as it is: any word, RRF with k = 60, 50 candidates a list",),
+        ("for_psycopg, a stored tsvector and an HNSW index, all else as it is: any word, RRF with k = 60, 50 candidates a list",),
         LESS,
         UNWEIGHTED,
     ),

@@ -3,8 +3,8 @@
     {"do": "load", "folder": …}                 → {"seconds", "bytes"}
     {"do": "search", "question", "vector", "k"} → {"ids", "ms"}
 
-`folder` holds chunks.jsonl (id, text), vectors.npy in the same order, and documents.jsonl. Times are taken here, around the peer's
-own call alone: neither this protocol nor the reading of files is in them.
+`folder` holds chunks.jsonl (id, text), vectors.npy in the same order, and documents.jsonl. Times are taken here, around the
+peer's own call alone: neither this protocol nor the reading of files is in them.
 
     python worker.py ADAPTER DATABASE-URL FOLDER
 """

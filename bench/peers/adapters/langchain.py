@@ -11,8 +11,8 @@ from langchain_core.embeddings import Embeddings
 from langchain_postgres import Column, PGEngine, PGVectorStore
 from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
 from langchain_postgres.v2.indexes import HNSWIndex
-from sqlalchemy.engine import make_url
 
+from peers.adapters.urls import sqlalchemy_url
 from peers.worker import Chunk
 
 TABLE = "chunks"
@@ -39,12 +39,15 @@ class Peer:
     packages: ClassVar = ("langchain-postgres", "langchain-core")
 
     def __init__(self, url: str, _folder: Path) -> None:
-        self._engine = PGEngine.from_connection_string(str(make_url(url).set(drivername="postgresql+asyncpg").render_as_string(hide_password=False)))
+        self._engine = PGEngine.from_connection_string(sqlalchemy_url(url, "postgresql+asyncpg"))
         self._embedding = Ready()
 
     def load(self, chunks: Sequence[Chunk], vectors: np.ndarray) -> None:
         self._engine.init_vectorstore_table(
-            TABLE, vectors.shape[1], id_column=Column("langchain_id", "text", nullable=False), hybrid_search_config=hybrid()
+            TABLE,
+            vectors.shape[1],
+            id_column=Column("langchain_id", "text", nullable=False),
+            hybrid_search_config=hybrid(),
         )
         self._store = PGVectorStore.create_sync(
             self._engine, self._embedding, TABLE, hybrid_search_config=hybrid()

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 from llama_index.vector_stores.postgres import PGVectorStore
-from sqlalchemy.engine import make_url
 
+from peers.adapters.urls import sqlalchemy_url
 from peers.worker import Chunk
 
 HNSW = {
@@ -27,7 +28,7 @@ HNSW = {
 class Ready(BaseEmbedding):
     """The vector that came with the question."""
 
-    vector: list[float] = []
+    vector: list[float] = Field(default_factory=list)
 
     def _get_query_embedding(self, query: str) -> list[float]:  # noqa: ARG002
         return self.vector
@@ -43,7 +44,7 @@ class Peer:
     packages: ClassVar = ("llama-index-vector-stores-postgres", "llama-index-core")
 
     def __init__(self, url: str, _folder: Path) -> None:
-        at = make_url(url)
+        at = sqlalchemy_url(url, "postgresql")
         self._store = PGVectorStore.from_params(
             host=at.host,
             port=str(at.port),
@@ -61,7 +62,8 @@ class Peer:
 
     def load(self, chunks: Sequence[Chunk], vectors: np.ndarray) -> None:
         nodes = [
-            TextNode(id_=c.id, text=c.text, embedding=v.tolist()) for c, v in zip(chunks, vectors, strict=True)
+            TextNode(id_=c.id, text=c.text, embedding=v.tolist())
+            for c, v in zip(chunks, vectors, strict=True)
         ]
         context = StorageContext.from_defaults(vector_store=self._store)
         self._index = VectorStoreIndex(nodes, storage_context=context, embed_model=self._embedding)

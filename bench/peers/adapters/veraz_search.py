@@ -19,7 +19,6 @@ from veraz.providers.ports import Embedder
 SOURCE = "corpus"
 
 
-
 class Ready:
     """Implements `Embedder` with vectors that were made before. `inner` counts tokens and names the space."""
 
@@ -55,7 +54,9 @@ class Peer:
         self._embedder.passages = {c.text: v for c, v in zip(chunks, vectors, strict=True)}
         report = self._runner.run(self._engine.ingest(self._documents, source=SOURCE))
         if report.errors or report.chunks != len(chunks):
-            raise ValueError(f"{report.chunks} chunks and {len(report.errors)} errors, not {len(chunks)} chunks")
+            raise ValueError(
+                f"{report.chunks} chunks and {len(report.errors)} errors, not {len(chunks)} chunks"
+            )
 
     def search(self, question: str, vector: list[float], k: int) -> list[str]:
         self._embedder.question = vector
