@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
 
+import numpy as np
+
 from peers import arithmetic
 from peers.arithmetic import Ratio
 from peers.catalogue import BASE, Entry
@@ -46,6 +48,7 @@ class Row:
     recall_difference: Comparison | None = None
     values: Mapping[str, Mapping[str, float]] | None = None
     times: Sequence[Sequence[float]] = ()
+    stages: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,19 @@ def _row(one: Measured, base: Measured, ours: Mapping[str, Mapping[str, float]],
         recall_difference=None if own else compare(scores.per_query, ours, RECALL),
         values=scores.per_query,
         times=one.times.round(3).tolist(),
+        stages=stages_of(one),
     )
+
+
+def stages_of(one: Measured) -> dict[str, float]:
+    """The median of each stage, in milliseconds; `rest` is what no stage names. Nothing of a peer that tells no stages."""
+    if not one.stages:
+        return {}
+    names = [name for name in one.stages[0] if name != "total"]
+    found = {name: float(np.median([s.get(name, 0.0) for s in one.stages])) for name in names}
+    named = [sum(v for k, v in s.items() if k != "total") for s in one.stages]
+    # stages are kept in the order of asking: round by round
+    return {**found, "rest": float(np.median(one.times.T.ravel() - np.array(named)))}
 
 
 # --- words
@@ -177,6 +192,14 @@ CAPTION = "nDCG@10 by the median time of a search: up and to the left is better.
 ROUGH = "Others were working on this machine: latencies and build times are rough, and ratios can be wrong as well."
 
 
+def stages_said(found: Outcome) -> str:
+    """Where Veraz' time goes."""
+    base = next(row for row in found.rows if row.entry.name == BASE)
+    parts = sorted((base.stages or {}).items(), key=lambda part: -part[1])
+    named = ", ".join(f"{name} {ms:.1f} ms" for name, ms in parts if ms >= 0.05)
+    return f"Where a search of Veraz spends its time (medians): {named or 'not told'}."
+
+
 def _signed(c: Comparison) -> str:
     return f"{c.mean_difference:+.3f} ({c.low:+.3f} to {c.high:+.3f})"
 
@@ -237,6 +260,8 @@ def _section_lines(found: Outcome) -> Iterator[str]:
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |"
     yield ""
     yield summary(found)
+    yield ""
+    yield stages_said(found)
     yield ""
     told = list(verdicts(found))
     for name, sentence in told:
@@ -299,6 +324,7 @@ def _corpus(found: Outcome) -> Markup:
         _differences(found),
         element("h3", "Time of a search"),
         _bars(found),
+        element("p", stages_said(found)),
         element("h3", "Where Veraz is slower or worse"),
         element("ul", [element("li", element("strong", name), ": ", sentence) for name, sentence in told])
         if told

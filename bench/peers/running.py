@@ -97,10 +97,12 @@ class Process:
 
 @dataclass(slots=True)
 class Measured:
-    """`times`: milliseconds (questions, rounds). `rankings`: question → documents. `error`: why it could not be measured."""
+    """`times`: milliseconds (questions, rounds). `rankings`: question → documents. `stages`: of each timed
+    search the milliseconds by stage, of a peer that tells them. `error`: why it could not be measured."""
 
     entry: Entry
     versions: Mapping[str, str] = field(default_factory=dict)
+    stages: list[dict[str, float]] = field(default_factory=list)
     build_seconds: float = 0.0
     bytes: int = 0
     rankings: dict[str, list[str]] = field(default_factory=dict)
@@ -142,6 +144,7 @@ def measure(
                         do="search", question=text, vector=corpus.vectors[query_id], k=k
                     )
                     found[name].times[place, number] = answer["ms"]
+                    found[name].stages += [answer["stages"]] if answer.get("stages") else []
     return list(found.values())
 
 

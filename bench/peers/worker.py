@@ -1,10 +1,11 @@
 """One peer in a process of its own: JSON lines on standard input, one line of answer for each.
 
     {"do": "load", "folder": …}                 → {"seconds", "bytes"}
-    {"do": "search", "question", "vector", "k"} → {"ids", "ms"}
+    {"do": "search", "question", "vector", "k"} → {"ids", "ms", "stages"}
 
-`folder` holds chunks.jsonl (id, text), vectors.npy in the same order, and documents.jsonl. Times are taken here, around the
-peer's own call alone: neither this protocol nor the reading of files is in them.
+`folder` holds chunks.jsonl (id, text), vectors.npy in the same order, and documents.jsonl. `stages`: milliseconds by stage, of a
+peer that tells them. Times are taken here, around the peer's own call alone: neither this protocol nor the reading of files is
+in them.
 
     python worker.py ADAPTER DATABASE-URL FOLDER
 """
@@ -77,7 +78,8 @@ def _search(peer: Peer, asked: dict[str, Any]) -> dict[str, Any]:
     question, vector, k = asked["question"], asked["vector"], asked["k"]
     started = time.perf_counter()
     ids = peer.search(question, vector, k)
-    return {"ids": ids, "ms": (time.perf_counter() - started) * 1000}
+    taken = (time.perf_counter() - started) * 1000
+    return {"ids": ids, "ms": taken, "stages": getattr(peer, "stages", {})}
 
 
 def main() -> None:
