@@ -2,7 +2,7 @@
 """Veraz beside what people would pick instead, on one machine in one run: quality, latency as a ratio, size and time to build.
 
 python bench/against_peers.py [--corpus NAME|FOLDER …] [--documents N] [--k 50] [--rounds 5] [--peers NAME …]
-                              [--json FILE] [--html FILE] [--markdown FILE]
+                              [--json FILE] [--html FILE] [--markdown FILE] [--again FILE …]
 
 Corpora: folders in BEIR layout, or names below $VERAZ_SHARED/data (default: med; it skips, saying so, where that is not there).
 Everybody gets the same chunks (cut by Veraz), the same vectors (multilingual-e5-small with Veraz' prefixes) and, where it uses
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import tempfile
@@ -44,6 +43,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="times that each question is timed")
     parser.add_argument("--peers", nargs="+", choices=[e.name for e in ENTRIES if e.name != BASE])
     parser.add_argument("--cache", type=Path, default=Path(user_cache_dir("veraz")) / "peers")
+    parser.add_argument("--again", type=Path, nargs="+", help="measure nothing: report what --json wrote")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--html", type=Path)
     parser.add_argument("--markdown", type=Path)
@@ -71,6 +71,9 @@ def run(given: argparse.Namespace, named: str, server: str) -> report.Outcome:
 
 def main() -> None:
     given = options()
+    if given.again:
+        show(given, [one for path in given.again for one in report.read(path.read_bytes())])
+        return
     missing = [n for n in given.corpus if not (Path(n).is_dir() or (shared() / "data" / n).is_dir())]
     if missing:
         print(f"skipped: no {', '.join(missing)} in {shared() / 'data'} (set VERAZ_SHARED, or name a folder)")
@@ -78,9 +81,13 @@ def main() -> None:
     given.cache.mkdir(parents=True, exist_ok=True)
     server = os.environ.get("VERAZ_TEST_SERVER") or test_server()
     outcomes = [run(given, name, server) for name in given.corpus]
-    print(report.markdown(outcomes))
     if given.json:
-        given.json.write_text(json.dumps([o.as_json() for o in outcomes], indent=1) + "\n", encoding="utf-8")
+        given.json.write_bytes(report.written(outcomes))
+    show(given, outcomes)
+
+
+def show(given: argparse.Namespace, outcomes: list[report.Outcome]) -> None:
+    print(report.markdown(outcomes))
     if given.markdown:
         given.markdown.write_text(report.markdown(outcomes), encoding="utf-8")
     if given.html:

@@ -6,10 +6,11 @@ import base64
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from peers import arithmetic
@@ -73,8 +74,15 @@ class Outcome:
     def is_rough(self) -> bool:
         return self.surroundings["load"] > BUSY * self.surroundings["cores"]
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+
+def written(found: Sequence[Outcome]) -> bytes:
+    """As JSON, with every time and every value a question."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=1)
+
+
+def read(data: bytes) -> list[Outcome]:
+    """What `written` wrote."""
+    return msgspec.json.decode(data, type=list[Outcome])
 
 
 def outcome(
@@ -317,7 +325,7 @@ def _corpus(found: Outcome) -> Markup:
         element("p", ROUGH, class_="warning") if found.is_rough else None,
         element("p", summary(found), class_=f"verdict {'loss' if losing(found) else 'gain'}"),
         element("h3", "Quality and time"),
-        element("figure", _scatter(found), element("figcaption", CAPTION)),
+        element("figure", _scatter(found), element("figcaption", CAPTION), _legend(found)),
         element("h3", "Figures"),
         _table(found),
         element("h3", "nDCG@10 against Veraz"),
@@ -325,6 +333,8 @@ def _corpus(found: Outcome) -> Markup:
         element("h3", "Time of a search"),
         _bars(found),
         element("p", stages_said(found)),
+        element("h3", "Building"),
+        _building(found),
         element("h3", "Where Veraz is slower or worse"),
         element("ul", [element("li", element("strong", name), ": ", sentence) for name, sentence in told])
         if told
@@ -339,22 +349,32 @@ def _scatter(found: Outcome) -> Markup:
     low, high = math.floor(min(values) * 50 - 0.5) / 50, math.ceil(max(values) * 50 + 0.5) / 50
     ticks = [t for e in range(-1, 5) for t in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if x.low <= t <= x.high]
     steps = [low + (high - low) * i / 4 for i in range(5)]
-    points = [charts.Point(r.entry.name, r.p50, r.ndcg, place) for place, r in enumerate(rows)]
+    # numbers, since names of peers that are alike would lie upon one another
+    points = [charts.Point(str(place + 1), r.p50, r.ndcg, place) for place, r in enumerate(rows)]
     return charts.scatter(
         f"nDCG@10 by median milliseconds of a search, {found.corpus}", points, x=x, y=charts.Scale(low, high), x_ticks=ticks,
         y_ticks=steps, x_name="milliseconds (p50)", height=380,
     )  # fmt: skip
 
 
+def _legend(found: Outcome) -> Markup:
+    names = [row.entry.name for row in found.measured]
+    return element(
+        "ul",
+        [element("li", charts.swatch(place), f"{place + 1} {name}") for place, name in enumerate(names)],
+        class_="legend",
+    )
+
+
 def _table(found: Outcome) -> Markup:
-    head = [element("th", name, scope="col", class_="number" if name else None) for name in HEAD]
+    head = [element("th", name, scope="col", class_="number" if name else None) for name in HEAD[:-2]]
     return _framed(
         element("thead", element("tr", head)), element("tbody", [_table_row(row) for row in found.rows])
     )
 
 
 def _table_row(row: Row) -> Markup:
-    name, *figures = cells(row)
+    name, *figures = cells(row)[:-2]  # building has a table of its own
     if row.error:
         told = element("td", text(figures[0]), colspan=len(figures))
     else:
@@ -402,6 +422,28 @@ def _bar(row: Row, most: float) -> Markup:
         element("td", f"{row.p95:.1f}", class_="number"),
         element("td", drawn, class_="drawn"),
     )
+
+
+def _seconds(row: Row, most: float) -> Markup:
+    return charts.bar(f"{row.entry.name}: {row.build_seconds:.1f} s", row.build_seconds, most, 2)
+
+
+def _building(found: Outcome) -> Markup:
+    """Seconds and bytes, the bars being of the seconds."""
+    most = max(r.build_seconds for r in found.measured)
+    return _drawn(
+        ("", "seconds", "size on disk", "seconds"),
+        [
+            element(
+                "tr",
+                element("th", r.entry.name, scope="row"),
+                element("td", f"{r.build_seconds:.1f}", class_="number"),
+                element("td", _size(r.bytes), class_="number"),
+                element("td", _seconds(r, most), class_="drawn"),
+            )
+            for r in found.measured
+        ],
+    )  # fmt: skip
 
 
 def _drawn(head: Sequence[str], rows: Sequence[Markup]) -> Markup:

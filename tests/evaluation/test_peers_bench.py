@@ -214,12 +214,13 @@ def test_a_peer_that_could_not_be_measured_is_named_with_the_reason(peers: Any) 
     page = peers.report.html([with_failure])
     assert "&lt;no&gt;" in page
     assert "<no>" not in page
-    json.dumps(with_failure.as_json())
+    again = peers.report.read(peers.report.written([with_failure]))
+    assert peers.report.html(again) == page, "a report can be made anew from the JSON"
 
 
 def test_the_page_loads_nothing_from_elsewhere(peers: Any) -> None:
     page = peers.report.html([made(peers, {"veraz": (1, 2), "txtai": (0.5, 1), "LanceDB": (2, 5)})])
     assert not re.search(r"(src|href)=|https?://|<script|@import|url\(", page)
     drawings = [page.count(f'class="{kind}"') for kind in ("plot", "interval", "bar")]
-    assert drawings == [1, 2, 3], "a plot, and a drawing a row of two tables"
+    assert drawings == [1, 2, 6], "a plot, and a drawing a row of three tables"
     assert "&lt;made&gt;" in page
