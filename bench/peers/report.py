@@ -160,18 +160,21 @@ def losing(found: Outcome) -> list[str]:
     return [
         row.entry.name
         for row in found.measured
-        if row.ratio50 and row.difference and row.difference.mean_difference >= 0 and row.ratio50.value <= 1
+        if row.entry.is_peer
+        and row.ratio50
+        and row.difference
+        and row.difference.mean_difference >= 0
+        and row.ratio50.value <= 1
     ]
 
 
 def summary(found: Outcome) -> str:
-    peers = [row for row in found.measured if row.ratio50]
-    slower = sum(row.ratio50 is not None and row.ratio50.verdict == "slower" for row in peers)
+    peers = [row for row in found.measured if row.entry.is_peer]
     worse = sum(row.difference is not None and row.difference.high < 0 for row in peers)
     lower = sum(row.difference is not None and row.difference.mean_difference < 0 for row in peers)
     told = (
-        f"Of {len(peers)} others, {lower} have a lower nDCG@10 than Veraz ({worse} beyond doubt), "
-        f"and {slower} are slower beyond doubt."
+        f"Of {len(peers)} others, {lower} have a lower nDCG@10 than Veraz ({worse} beyond doubt); "
+        f"{len(_with_verdict(found, 'faster'))} are faster and {len(_with_verdict(found, 'slower'))} slower, beyond doubt."
     )
     beaten = losing(found)
     return told + (
@@ -179,6 +182,20 @@ def summary(found: Outcome) -> str:
         if beaten
         else " None is at least as good and at least as fast."
     )
+
+
+def _with_verdict(found: Outcome, verdict: str) -> list[str]:
+    """Peers that are slower or faster than Veraz."""
+    return [
+        row.entry.name
+        for row in found.measured
+        if row.entry.is_peer and row.ratio50 and row.ratio50.verdict == verdict
+    ]
+
+
+def colour(found: Outcome) -> str:
+    """gain where Veraz is beaten in nothing, loss where somebody beats it in both, else open."""
+    return "loss" if losing(found) else "open" if _with_verdict(found, "faster") else "gain"
 
 
 def conditions(found: Outcome) -> str:
@@ -323,7 +340,7 @@ def _corpus(found: Outcome) -> Markup:
         element("h2", text(found.corpus)),
         element("p", conditions(found), class_="soft"),
         element("p", ROUGH, class_="warning") if found.is_rough else None,
-        element("p", summary(found), class_=f"verdict {'loss' if losing(found) else 'gain'}"),
+        element("p", summary(found), class_=f"verdict {colour(found)}"),
         element("h3", "Quality and time"),
         element("figure", _scatter(found), element("figcaption", CAPTION), _legend(found)),
         element("h3", "Figures"),

@@ -166,7 +166,7 @@ def _loaded(
     url = stack.enter_context(databases.fresh(server))
     python = environment(cache) if entry.venv else Path(sys.executable)
     with psycopg.connect(url, autocommit=True) as connection:
-        if entry.in_database and not entry.adapter.startswith("veraz"):  # Veraz makes its own
+        if entry.in_database and entry.is_peer:  # Veraz makes its own
             connection.execute("create extension vector")
     empty = database_bytes(url)
     log = work / f"{entry.adapter}.log"

@@ -182,11 +182,22 @@ def test_the_report_says_where_veraz_loses_and_why(peers: Any) -> None:
     assert "- **txtai** is better than Veraz: nDCG@10 +0.369 (+0.369 to +0.369)." in told
     assert "- **LanceDB**" not in told, "slower and worse"
     assert (
-        "Of 2 others, 1 have a lower nDCG@10 than Veraz (1 beyond doubt), and 1 are slower beyond doubt."
+        "Of 2 others, 1 have a lower nDCG@10 than Veraz (1 beyond doubt); 1 are faster and 1 slower, beyond doubt."
         in told
     )
     assert "20 documents of 50 (all judged ones, and the first others)" in told
     assert peers.report.ROUGH not in told
+
+
+def test_another_way_of_asking_veraz_is_no_peer(peers: Any) -> None:
+    found = made(peers, {"veraz": (1, 1), "veraz, retrieval alone": (0.5, 1), "LanceDB": (0.5, 5)})
+    told = peers.report.markdown([found])
+    assert (
+        "Of 1 others, 1 have a lower nDCG@10 than Veraz (1 beyond doubt); 1 are faster and 0 slower" in told
+    )
+    assert "None is at least as good and at least as fast." in told
+    assert "- **veraz, retrieval alone** is faster than Veraz: 0.50" in told, "it is told all the same"
+    assert peers.report.colour(found) == "open", "better, and slower: no gain"
 
 
 def test_a_search_that_finds_nothing_scores_nothing_and_counts(peers: Any) -> None:
