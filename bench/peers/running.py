@@ -66,7 +66,11 @@ class Process:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True, env=env
             )
-        self.versions: Mapping[str, str] = self._answer()["versions"]
+        try:
+            self.versions: Mapping[str, str] = self._answer()["versions"]
+        except PeerError:
+            self.close()
+            raise
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Raises PeerError for what the peer could not do."""
@@ -77,7 +81,9 @@ class Process:
 
     def close(self) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
+        self._process.stdout.close()
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:

@@ -6,8 +6,10 @@ import importlib
 import io
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -109,6 +111,32 @@ def test_a_worker_answers_every_line_and_outlives_a_failure(peers: Any, tmp_path
     assert broken == {"error": "RuntimeError: no such index"}
     assert found["ids"] == ["d#0"]
     assert found["ms"] >= 0
+
+
+def test_a_peer_whose_process_cannot_begin_says_why(peers: Any, tmp_path: Path) -> None:
+    entry = replace(peers.catalogue.ENTRIES[8], adapter="nobody")
+    with pytest.raises(peers.running.PeerError, match=r"ModuleNotFoundError: No module named .*nobody"):
+        peers.running.Process(Path(sys.executable), entry, "", tmp_path / "nobody", tmp_path / "log")
+    assert "Traceback" in (tmp_path / "log").read_text("utf-8")
+
+
+def test_a_failed_installation_is_told_and_tried_again(
+    peers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = [1, 0]
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        assert command[-2:] == ["-r", str(peers.running.REQUIREMENTS)]
+        return subprocess.CompletedProcess(command, ends.pop(0), "", "much\nERROR: no index is reached\n")
+
+    monkeypatch.setattr(peers.running.subprocess, "run", run)
+    monkeypatch.setattr(peers.running.venv, "create", lambda folder, **_: folder.mkdir(exist_ok=True))
+    with pytest.raises(peers.running.PeerError, match="could not be installed: ERROR: no index is reached"):
+        peers.running.environment(tmp_path)
+    python = peers.running.environment(tmp_path)
+    assert peers.running.environment(tmp_path) == python, "installed once"
+    assert python.parent.parent.parent == tmp_path
+    assert not ends
 
 
 def test_every_entry_has_its_adapter_and_its_settings(peers: Any) -> None:
