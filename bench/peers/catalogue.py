@@ -76,8 +76,8 @@ ENTRIES = (
         True,
         False,
         ("The same with websearch_to_tsquery, which requires every word", POOL),
-        f"{LESS}; and its lexical list is empty for most questions in sentences, which costs nothing",
-        "Nearly always its vectors alone decide; where that is better, the lexical arm does harm",
+        f"{LESS}; and its lexical list is short or empty for questions in sentences, which costs nothing",
+        "Where no chunk has every word, its vectors alone decide; where that is better, the lexical arm does harm",
     ),
     Entry(
         "LlamaIndex",
@@ -117,8 +117,8 @@ ENTRIES = (
             "primary_top_k and secondary_top_k = k: the default of 4 cannot fill a result of k",
             "A new HybridSearchConfig for each question: that of the store keeps the first question's words for all later ones",
         ),
-        f"{LESS}; and plainto_tsquery requires every word, so that its lexical list is nearly always empty",
-        "Nearly always its vectors alone decide; where that is better, the lexical arm does harm",
+        f"{LESS}; and plainto_tsquery requires every word, so that its lexical list is short or empty for questions in sentences",
+        "Where no chunk has every word, its vectors alone decide; where that is better, the lexical arm does harm",
     ),
     Entry(
         "pghybrid",
