@@ -1,0 +1,1 @@
+create index on recipe using gin (fts)

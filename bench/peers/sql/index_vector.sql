@@ -1,0 +1,1 @@
+create index on recipe using hnsw (embedding vector_cosine_ops)

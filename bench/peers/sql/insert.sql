@@ -1,0 +1,1 @@
+insert into recipe (id, content, embedding) values (%s, %s, %s::vector)
