@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import msgspec
 import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -94,15 +95,9 @@ def questions() -> list[str]:
 async def open_engine(url: str, connections: int) -> AsyncVeraz:
     """With vectors that are ready: computing them would be measured otherwise."""
     embedder = HashingEmbedder(place=cache(near_axis))
-    config = databases.config(url)
     database = DatabaseConfig(url=url, pool_size=connections)
-    return await AsyncVeraz.open(config=_with(config, database), embedder=embedder)
-
-
-def _with(config: Any, database: DatabaseConfig) -> Any:
-    import msgspec
-
-    return msgspec.structs.replace(config, database=database)
+    config = msgspec.structs.replace(databases.config(url), database=database)
+    return await AsyncVeraz.open(config=config, embedder=embedder)
 
 
 class Searcher:

@@ -63,15 +63,20 @@ def salts() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def filled(server: str, local: Embedder, shared: Path) -> Iterator[str]:
+def records(shared: Path) -> dict[str, list[dict[str, Any]]]:
+    return {name: chosen(shared / "data", c) for name, c in COLLECTIONS.items()}
+
+
+@pytest.fixture(scope="module")
+def filled(server: str, local: Embedder, records: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """All collections in one database, each a source."""
 
     async def fill(url: str) -> None:
         async with await databases.open_engine(url, local) as engine:
             await engine.init()
             await put(engine, *salts(), source="salts")
-            for name, collection in COLLECTIONS.items():
-                await put(engine, *chosen(shared / "data", collection), source=name)
+            for name, own in records.items():
+                await put(engine, *own, source=name)
 
     with databases.fresh(server) as url:
         asyncio.run(fill(url))
@@ -127,8 +132,8 @@ async def test_salts_of_one_substance(names: AsyncVeraz, mode: str) -> None:
             assert await failures(names, question, salt, twin, "en", mode) == []
 
 
-def test_each_name_has_passages_without_its_twin(shared: Path) -> None:
+def test_each_name_has_passages_without_its_twin(records: dict[str, list[dict[str, Any]]]) -> None:
     """So that the others can fail."""
-    found = {name: complete(chosen(shared / "data", c), c.pairs) for name, c in COLLECTIONS.items()}
+    found = {name: complete(records[name], c.pairs) for name, c in COLLECTIONS.items()}
     assert found == {name: list(c.pairs) for name, c in COLLECTIONS.items()}
     assert sum(map(len, found.values())) >= 21
