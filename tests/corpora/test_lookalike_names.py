@@ -1,7 +1,7 @@
 """Names that look or sound alike: the one that is asked about stands above its twin, each in its own language.
 
-Passages of real corpora, of both names of each pair and of neither, in one collection with the local model: hybrid and lexical
-search, approximate as ever. Salts of one substance are in none of the corpora, hence in texts made here.
+Passages of real corpora, of both names of each pair and of neither. Lexical search has all collections in one database, hybrid
+search each by itself, with the local model. Salts of one substance are in none of the corpora, hence in texts made here.
 """
 
 from __future__ import annotations
@@ -67,26 +67,37 @@ def records(shared: Path) -> dict[str, list[dict[str, Any]]]:
     return {name: chosen(shared / "data", c) for name, c in COLLECTIONS.items()}
 
 
+async def fill(url: str, embedder: Embedder | None, *own: tuple[str, list[dict[str, Any]]]) -> None:
+    """Each collection is a source of its name."""
+    async with await databases.open_engine(url, embedder) as engine:
+        await engine.init()
+        for name, documents in own:
+            await put(engine, *documents, source=name)
+
+
 @pytest.fixture(scope="module")
-def filled(server: str, local: Embedder, records: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """All collections in one database, each a source."""
-
-    async def fill(url: str) -> None:
-        async with await databases.open_engine(url, local) as engine:
-            await engine.init()
-            await put(engine, *salts(), source="salts")
-            for name, own in records.items():
-                await put(engine, *own, source=name)
-
+def all_of_them(server: str, records: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Without a model, which lexical search does not ask."""
     with databases.fresh(server) as url:
-        asyncio.run(fill(url))
+        asyncio.run(fill(url, None, *records.items(), ("salts", salts())))
         yield url
 
 
 @pytest.fixture
-async def names(filled: str, local: Embedder) -> AsyncIterator[AsyncVeraz]:
-    async with await databases.open_engine(filled, local) as engine:
+async def lexical(all_of_them: str) -> AsyncIterator[AsyncVeraz]:
+    async with await databases.open_engine(all_of_them) as engine:
         yield engine
+
+
+@pytest.fixture(scope="module", params=list(COLLECTIONS))
+def collection(
+    request: pytest.FixtureRequest, server: str, local: Embedder, records: dict[str, list[dict[str, Any]]]
+) -> Iterator[tuple[str, str]]:
+    """Its name, and the database that holds it."""
+    name: str = request.param
+    with databases.fresh(server) as url:
+        asyncio.run(fill(url, local, (name, records[name]), ("salts", salts())))
+        yield name, url
 
 
 def place(hits: Sequence[Hit], name: str, twin: str) -> int | None:
@@ -109,27 +120,43 @@ async def failures(
     return []
 
 
-@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-@pytest.mark.parametrize("collection", list(COLLECTIONS))
-async def test_the_asked_name_stands_above_its_twin(names: AsyncVeraz, collection: str, mode: str) -> None:
-    """Every collection is searched at once: the twin in another language counts as well."""
+async def wrong_names(engine: AsyncVeraz, collection: str, mode: str) -> list[str]:
     own = COLLECTIONS[collection]
-    wrong = []
-    for pair in own.pairs:
-        for name, twin in (pair, pair[::-1]):
-            wrong += await failures(names, own.asks(name), name, twin, own.lang, mode)
-    assert wrong == []
+    return [
+        failure
+        for pair in own.pairs
+        for name, twin in (pair, pair[::-1])
+        for failure in await failures(engine, own.asks(name), name, twin, own.lang, mode)
+    ]
 
 
-@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-async def test_salts_of_one_substance(names: AsyncVeraz, mode: str) -> None:
-    for salt, twin in (SALTS, SALTS[::-1]):
-        for question in (
-            f"How often is metoprolol {salt} taken?",
-            f"metoprolol {salt}",
-            f"Can I stop metoprolol {salt} suddenly?",
-        ):
-            assert await failures(names, question, salt, twin, "en", mode) == []
+async def wrong_salts(engine: AsyncVeraz, mode: str) -> list[str]:
+    asks = ("How often is metoprolol {} taken?", "metoprolol {}", "Can I stop metoprolol {} suddenly?")
+    return [
+        failure
+        for salt, twin in (SALTS, SALTS[::-1])
+        for question in asks
+        for failure in await failures(engine, question.format(salt), salt, twin, "en", mode)
+    ]
+
+
+@pytest.mark.parametrize("name", list(COLLECTIONS))
+async def test_the_asked_name_stands_above_its_twin(lexical: AsyncVeraz, name: str) -> None:
+    """By its words alone, among the passages of all languages."""
+    assert await wrong_names(lexical, name, "lexical") == []
+
+
+async def test_salts_of_one_substance(lexical: AsyncVeraz) -> None:
+    assert await wrong_salts(lexical, "lexical") == []
+
+
+async def test_the_asked_name_stands_above_its_twin_in_hybrid_search(
+    collection: tuple[str, str], local: Embedder
+) -> None:
+    name, url = collection
+    async with await databases.open_engine(url, local) as engine:
+        assert await wrong_names(engine, name, "hybrid") == []
+        assert await wrong_salts(engine, "hybrid") == []
 
 
 def test_each_name_has_passages_without_its_twin(records: dict[str, list[dict[str, Any]]]) -> None:
