@@ -125,6 +125,14 @@ def test_a_key_that_nobody_declared_is_text_or_a_list_of_text() -> None:
     assert one("meta.\"two words\".b ~ 'a'").path == ("two words", "b")
 
 
+@pytest.mark.parametrize("key", ['say "yes"', '"', '""', "a.b", "it's", " ", "漢字"])
+def test_any_key_can_be_written_between_quotation_marks(key: str) -> None:
+    written = 'meta."' + key.replace('"', '""') + "\" = 'a'"
+    found = one(written)
+    assert found.path == (key,)
+    assert one(said(found)).path == (key,)
+
+
 @pytest.mark.parametrize(
     ("expression", "place", "words"),
     [

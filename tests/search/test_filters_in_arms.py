@@ -35,6 +35,18 @@ async def test_a_rare_source_far_from_the_question_is_found_whole(
         assert ids(found) == ids(exact)
 
 
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+async def test_h01_a_key_of_the_metadata_far_from_the_question(large_engine: AsyncVeraz, mode: Any) -> None:
+    """6,000 chunks of site A around the question, 20 of site B far from it: what an index meets last."""
+    for where, wanted in (("meta.site = 'B'", 10), ("meta.site != 'A'", 10), ("meta.site = 'C'", 0)):
+        asked: dict[str, Any] = {"lang": "en", "mode": mode, "k": 10, "filters": Filters(where=where)}
+        found = await large_engine.search("anything at all", **asked)
+        exact = await large_engine.search("anything at all", exact=True, **asked)
+        assert len(found.hits) == wanted
+        assert {h.document.source for h in found.hits} <= {"rare"}
+        assert ids(found) == ids(exact)
+
+
 @pytest.fixture
 async def hurried(analysed_database: str) -> AsyncIterator[AsyncVeraz]:
     """An engine whose approximate scan gives up long before the rare source. With statistics: without them the planner may take

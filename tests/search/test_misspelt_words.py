@@ -11,12 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import databases
 from tests.support.corpus import Words, put, record, rows
+from tests.support.lookalikes import COLLECTIONS
 
 from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
-from veraz.search.misspelt import Known, Similar, chosen, distance, plausible, respelt, words
+from veraz.search.misspelt import (
+    TOO_MANY,
+    Known,
+    Similar,
+    chosen,
+    distance,
+    plausible,
+    respelt,
+    unnoticed,
+    words,
+)
 
 PAIRS = {
     ("metformin", "metformin"): 0,
@@ -47,6 +58,14 @@ READ = [
     ("acetominophin", "acetaminophen"),
     ("diabetis", "diabetes"),
     ("feverr", "fever"),
+    ("netformin", "metformin"),  # one slip in the first letter of a long word
+    ("amoxycilin", "amoxicillin"),  # two that sound alike
+    ("ammoxicilin", "amoxicillin"),
+    ("metfromyn", "metformin"),
+    ("adbomen", "abdomen"),
+    ("ypothyroidism", "hypothyroidism"),
+    ("hypotyroidism", "hypothyroidism"),
+    ("hyperthyriodism", "hyperthyroidism"),
 ]
 NOT_READ = [
     ("prednisone", "prednisolone"),  # other medicines, not slips
@@ -54,6 +73,17 @@ NOT_READ = [
     ("losartan", "valsartan"),
     ("hydralazine", "hydroxyzine"),
     ("dopamine", "dobutamine"),
+    ("lansoprazole", "pantoprazole"),  # two slips, one of them in the first letter
+    ("dexamethasone", "betamethasone"),
+    ("clonazepam", "lorazepam"),
+    ("osteoporosis", "osteopetrosis"),  # two slips that nobody makes unnoticed
+    ("silicosis", "sialidosis"),
+    ("pravastatin", "pitavastatin"),
+    ("hypothyroidism", "hyperthyroidism"),
+    ("hipoglucemia", "hiperglucemia"),
+    ("macrocytic", "microcytic"),  # opposites
+    ("antepartum", "antipartum"),
+    ("abduction", "adduction"),
     ("cat", "car"),  # too short
     ("fever", "lever beaver"),  # the first letter stands
     ("zebra", "cobra"),  # two slips in a short word
@@ -66,6 +96,17 @@ NOT_READ = [
 def test_only_a_slip_is_read_as_another_word(asked: str, known: str, is_read: bool) -> None:
     found = plausible([Similar(asked, asked, "en", lexeme, 0.5) for lexeme in known.split()])
     assert bool(found) is is_read
+
+
+@pytest.mark.parametrize("pair", [p for c in COLLECTIONS.values() for p in c.pairs], ids=str)
+def test_no_name_of_a_pair_that_looks_alike_is_read_as_the_other(pair: tuple[str, str]) -> None:
+    for asked, known in (pair, pair[::-1]):
+        assert plausible([Similar(asked, asked, "en", known, 0.5)]) == []
+
+
+@given(st.text("abety", max_size=7), st.text("abety", max_size=7))
+def test_slips_that_nobody_notices_are_slips(a: str, b: str) -> None:
+    assert unnoticed(a, b) == unnoticed(b, a) >= distance(a, b) or unnoticed(a, b) == TOO_MANY
 
 
 def test_the_nearest_comes_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,43 @@ async def test_h06_words_that_occur_nowhere_take_nothing_away(engine: AsyncVeraz
     assert place(await search(engine, "replace relay K3 and reset the drive"), "Fault E-4021") == 1
 
 
+async def test_h06_more_of_the_words_stand_first_and_fewer_are_found_too(engine: AsyncVeraz) -> None:
+    await put(
+        engine,
+        record("all", "Replace the relay of the drive when the fault shows."),
+        record("some", "Replace the filter of the drive."),
+        record("one", "The drive of a wheel."),
+        record("none", "Paint it green."),
+    )
+    for question in ("replace relay drive fault", "please, replace the relay of drive, fault of Mondays"):
+        found = await search(engine, question)
+        assert [h.document.external_id for h in found.hits] == ["all", "some", "one"], question
+
+
+@pytest.mark.parametrize(
+    ("question", "lang"),
+    [
+        ("¿qué es?", "es"),
+        ("was ist das", "de"),
+        ("qu'est-ce que c'est", "fr"),
+        ('"the"', "en"),
+        ("-the", "en"),
+        ("the OR a", "en"),
+        ("... --- ...", "en"),
+    ],
+)
+async def test_h07_in_other_languages_and_with_marks(
+    engine: AsyncVeraz, cases: Path, question: str, lang: str
+) -> None:
+    await load(engine, cases, "h_stopwords.txt", "h_codes.md")
+    found = await search(engine, question, lang=lang)
+    assert found.hits == ()
+    assert found.notes
+    assert (await engine.ask(question, lang=lang)).outcome == "insufficient"
+    both = await search(engine, question, "hybrid", lang=lang)
+    assert all(hit.lexical is None for hit in both.hits)
+
+
 async def test_h07_stop_words_alone_are_no_question(engine: AsyncVeraz, cases: Path) -> None:
     await load(engine, cases, "h_stopwords.txt", "h_codes.md")
     for question in ("the", "???", "", "   ", "who is it"):
@@ -106,6 +144,36 @@ async def test_h07_stop_words_alone_are_no_question(engine: AsyncVeraz, cases: P
         assert any("no searchable words" in note for note in everything.notes)
     phrase = await search(engine, "to be or not to be", "hybrid")
     assert phrase.hits[0].document.external_id == "h_stopwords.txt"
+
+
+async def test_h08_every_word_of_a_huge_vocabulary_is_indexed_to_the_end(
+    engine: AsyncVeraz, tmp_path: Path
+) -> None:
+    """1.9 MB of 40,000 words of which no two are alike, with the sentence at the end, and a small file beside it."""
+    words = [f"w{n}x{hashlib.md5(str(n).encode(), usedforsecurity=False).hexdigest()}" for n in range(40_000)]
+    lines = [" ".join(words[n : n + 12]) for n in range(0, len(words), 12)]
+    tail = "The override password phrase is heron-lantern-92."
+    (tmp_path / "big.txt").write_text("\n".join(lines) + f"\n\n{tail}\n", encoding="utf-8")
+    (tmp_path / "small.txt").write_text("A heron stands in the water.", encoding="utf-8")
+    report = await engine.ingest([str(tmp_path)], source="s", lang="en")
+    assert (report.errors, report.new) == ((), 2)
+    for question in ("heron-lantern-92", "heron lantern 92"):
+        found = await search(engine, question)
+        assert found.hits[0].document.external_id == "big.txt"
+        assert tail in found.hits[0].body
+    for word in (words[0], words[20_000], words[-1]):
+        assert [h.document.external_id for h in (await search(engine, word)).hits] == ["big.txt"], word
+    assert (await search(engine, "water")).hits[0].document.external_id == "small.txt"
+
+
+@pytest.mark.parametrize("lang", ["nl", "en", "de", "any", "auto"])
+async def test_h10_literal_words_are_found_whatever_language_is_asked_in(
+    engine: AsyncVeraz, cases: Path, lang: str
+) -> None:
+    await load(engine, cases, "h_dutch.txt", lang="nl")
+    for question in ("fietsen", "vergunningen", "Bewoners mogen twee fietsen"):
+        found = await search(engine, question, lang=lang)
+        assert [h.document.external_id for h in found.hits][:1] == ["h_dutch.txt"], question
 
 
 QUESTIONS = (

@@ -44,9 +44,12 @@ def words() -> Words:
 
 async def fill(url: str) -> None:
     made = Words(7, 800)
-    bulk = made.records(DOCUMENTS, prefix="bulk", sections=SECTIONS, sentences=2)
+    bulk = [
+        {**r, "site": "A"} for r in made.records(DOCUMENTS, prefix="bulk", sections=SECTIONS, sentences=2)
+    ]
     rare = [
-        record(f"rare{n}", f"{FAR}{n} {FAR} {made.text(2)}", date=f"2024-01-{n + 1:02}") for n in range(RARE)
+        record(f"rare{n}", f"{FAR}{n} {FAR} {made.text(2)}", date=f"2024-01-{n + 1:02}", site="B")
+        for n in range(RARE)
     ]
     _without_autovacuum(url)
     async with await databases.open_engine(url, embedder()) as engine:

@@ -66,6 +66,11 @@ def parse(expression: str) -> WrittenPart:
     return _Parser(expression).whole()
 
 
+def bare(name: Word) -> str:
+    """A name without its quotation marks."""
+    return name.text[1:-1] if name.text.startswith('"') else name.text
+
+
 _OPPOSITE = {"!=": "=", "<>": "=", "!~": "~"}
 _SIGNS = ("=", "!=", "<>", "<", "<=", ">", ">=", "~", "!~")
 _FORM = "write FIELD OPERATOR VALUE, as in source = 'nih' and authority >= 4"
@@ -173,7 +178,7 @@ class _Parser:
                     "a key of the metadata is expected after the point",
                     'write meta.category, or meta."two words"',
                 )
-            path.append(key.text.strip('"') if key.text.startswith('"') else key.text)
+            path.append(bare(key))
             self._at += 1
         return word.text.lower(), tuple(path)
 
@@ -241,8 +246,9 @@ class _Parser:
         if self._is("null"):
             raise self._wrong(word, "nothing equals null", "write is null, or is not null")
         if word.kind == "name":
-            bare = word.text.strip('"')
-            raise self._wrong(word, "text stands between single quotation marks", f"write '{bare[:40]}'")
+            raise self._wrong(
+                word, "text stands between single quotation marks", f"write '{bare(word)[:40]}'"
+            )
         raise self._wrong(
             word,
             "it ends where a value is expected" if word.kind == "end" else "a value is expected here",

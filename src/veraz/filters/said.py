@@ -30,7 +30,11 @@ def all_of(conditions: Iterable[Condition]) -> str:
 
 
 def name_of(test: Comparison) -> str:
-    return ".".join((test.field, *(key if _BARE.fullmatch(key) else f'"{key}"' for key in test.path)))
+    return ".".join((test.field, *(key if _BARE.fullmatch(key) else _quoted(key) for key in test.path)))
+
+
+def _quoted(key: str) -> str:
+    return '"' + key.replace('"', '""') + '"'
 
 
 def _test(test: Comparison) -> str:

@@ -114,7 +114,9 @@ class _Typing:
             )
         for key in test.path:
             self._storable(key, test.start, test.field_end)
-        found = self._declared.get(".".join(test.path))
+        # a point in a declaration means one key inside another, never a key that holds a point
+        nested = not any("." in key for key in test.path)
+        found = self._declared.get(".".join(test.path)) if nested else None
         return ("text", False) if found is None else (found, True)
 
     def _operator(self, test: WrittenTest, kind: FieldType, is_declared: bool) -> Operator:

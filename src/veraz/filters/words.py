@@ -16,7 +16,8 @@ Kind = Literal["text", "date", "number", "name", "sign", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`text` as written; of a text its content. `start` to `end` is where it stands."""
+    """`text` as written; of a text its content, of a name between quotation marks that between `"`. `start` to `end` is where it
+    stands."""
 
     kind: Kind
     text: str
@@ -27,7 +28,7 @@ class Word:
 _WORD = re.compile(
     r"""(?P<blank>\s+)
       | '(?P<text>(?:[^']|'')*)'
-      | "(?P<quoted>[^"]*)"
+      | "(?P<quoted>(?:[^"]|"")*)"
       | (?P<date>[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?![\w.-]))
       | (?P<number>[0-9]+(?:\.[0-9]+)?(?![\w.]))
       | (?P<name>[^\W\d]\w*(?:-\w+)*)
@@ -54,7 +55,8 @@ def words_of(expression: str) -> list[Word]:
         if kind == "text":
             found.append(Word("text", match["text"].replace("''", "'"), at, match.end()))
         elif kind == "quoted":
-            found.append(Word("name", f'"{match["quoted"]}"', at, match.end()))
+            name = match["quoted"].replace('""', '"')
+            found.append(Word("name", f'"{name}"', at, match.end()))
         elif kind != "blank":
             found.append(Word(kind, match[0], at, match.end()))  # type: ignore[arg-type]
         at = match.end()

@@ -1,9 +1,10 @@
 """Which known word a word that nobody wrote was meant to be. Pure.
 
 A word is only read as another that differs by one slip: a letter changed, left out, added, or exchanged with its neighbour, and
-not the first letter changed; in words of eight letters and more by two, if they are not both letters added or both left out. That
-keeps pairs of medicines apart that look alike (prednisone and prednisolone, quinine and quinidine): names that only a longer
-distance joins are other names.
+in short words not the first letter changed. In words of eight letters and more two slips are allowed, where each is one that is
+made without noticing: a letter for one that sounds alike, doubled or not doubled, exchanged with its neighbour. That keeps pairs
+of names apart that look alike (prednisone and prednisolone, quinine and quinidine, hypothyroidism and hyperthyroidism): names
+that only a longer distance joins are other names. So are words that begin with opposites, as near as macro and micro are.
 """
 
 from __future__ import annotations
@@ -75,13 +76,46 @@ def _slips(wanted: str, lexeme: str) -> int:
     """How many, or `TOO_MANY`."""
     if min(len(wanted), len(lexeme)) < SHORTEST or wanted == lexeme:
         return TOO_MANY
-    allowed = 1
-    if min(len(wanted), len(lexeme)) >= LONG:
-        allowed += abs(len(wanted) - len(lexeme)) < 2
-    elif wanted[0] != lexeme[0] and wanted[:2] != lexeme[1::-1]:
+    if _are_opposites(wanted, lexeme):
+        return TOO_MANY
+    is_long = min(len(wanted), len(lexeme)) >= LONG
+    if not is_long and not _same_start(wanted, lexeme):
         return TOO_MANY
     slips = distance(wanted, lexeme)
-    return slips if slips <= allowed else TOO_MANY
+    if slips == 1 or (is_long and slips == 2 and unnoticed(wanted, lexeme) == 2):
+        return slips
+    return TOO_MANY
+
+
+def _same_start(a: str, b: str) -> bool:
+    """The first letter is the same, or the first two are exchanged."""
+    return a[0] == b[0] or a[:2] == b[1::-1]
+
+
+OPPOSITES = tuple(
+    frozenset(group.split())
+    for group in (
+        "macro micro",
+        "ante anti",
+        "intra infra inter",
+        "abduc adduc",
+        "abduk adduk",
+    )
+)
+"""Beginnings of words, of the languages that have analysers, that say opposite things and are a slip apart."""
+
+
+def _are_opposites(a: str, b: str) -> bool:
+    """Whether they begin with members of one group, and not both with the same."""
+    for group in OPPOSITES:
+        first, second = _beginning(a, group), _beginning(b, group)
+        if first and second and first != second:
+            return True
+    return False
+
+
+def _beginning(word: str, group: frozenset[str]) -> str | None:
+    return next((start for start in group if word.startswith(start)), None)
 
 
 def distance(a: str, b: str) -> int:
@@ -97,6 +131,38 @@ def distance(a: str, b: str) -> int:
             row.append(best)
         before, last = last, row
     return last[-1]
+
+
+ALIKE = ("aeiouyáéíóúàèìòùäëïöüâêîôû", "ckqszç", "bvfw", "mn", "gj")
+"""Letters that sound alike in some language that has an analyser."""
+
+
+def unnoticed(a: str, b: str) -> int:
+    """How many slips that are made without noticing lead from one word to the other: a letter for one of those that sound alike,
+    doubled or not, exchanged with its neighbour. `TOO_MANY` where none do."""
+    before: Sequence[int] = []
+    last = [0, *[TOO_MANY] * len(b)]
+    for i, x in enumerate(a, 1):
+        row = [TOO_MANY]
+        for j, y in enumerate(b, 1):
+            best = last[j - 1] + (0 if x == y else 1 if _sound_alike(x, y) else TOO_MANY)
+            if _is_double(a, i - 1):
+                best = min(best, last[j] + 1)
+            if _is_double(b, j - 1):
+                best = min(best, row[j - 1] + 1)
+            if i > 1 and j > 1 and x == b[j - 2] and y == a[i - 2]:
+                best = min(best, before[j - 2] + 1)
+            row.append(min(best, TOO_MANY))
+        before, last = last, row
+    return last[-1]
+
+
+def _sound_alike(x: str, y: str) -> bool:
+    return any(x in group and y in group for group in ALIKE)
+
+
+def _is_double(word: str, at: int) -> bool:
+    return at > 0 and word[at] == word[at - 1]
 
 
 def respelt(question: str, spellings: Mapping[str, str]) -> str:
