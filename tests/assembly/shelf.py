@@ -26,6 +26,9 @@ class Held:
     stored: Stored
     pieces: tuple[Piece, ...]
 
+    def __repr__(self) -> str:
+        return f"Held({self.text!r}, {[(p.hull.start, p.hull.end) for p in self.pieces]})"
+
     @property
     def text(self) -> str:
         return self.stored.text
@@ -39,7 +42,13 @@ class Held:
 
 
 def held(
-    external_id: str, text: str, *, cut: str = "structure", limit: int = 448, media: str = "markdown", **options: int
+    external_id: str,
+    text: str,
+    *,
+    cut: str = "structure",
+    limit: int = 448,
+    media: str = "markdown",
+    **options: int,
 ) -> Held:
     doc = parse(text, media, external_id)
     chunks = chunker(cut, options).chunk(doc, ChunkContext("S", limit, by_words, "en", header=False))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.assembly.shelf import Held, assembled, held, hits, words
 from tests.support.chunking import MARKDOWN
@@ -60,7 +60,7 @@ def shelves(draw: st.DrawFn) -> list[Held]:
     return made
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     shelf=shelves(),
     seed=st.integers(0, 1000),
@@ -153,7 +153,10 @@ def nothing_hidden(result: Assembled, shelf: Sequence[Held], known: set) -> None
         for passage in result.passages:
             if passage.document.revision_id == of.revision_id:
                 hidden_text = "".join(
-                    of.text[at] for span in passage.spans for at in range(span.start, span.end) if not open_[at]
+                    of.text[at]
+                    for span in passage.spans
+                    for at in range(span.start, span.end)
+                    if not open_[at]
                 )
                 assert not hidden_text.strip()
 
@@ -170,7 +173,11 @@ def nothing_cut(result: Assembled, shelf: Sequence[Held]) -> None:
 
 @pytest.mark.parametrize(("cut", "options"), CUTS)
 def test_all_chunks_of_a_document_give_its_text_once(cut: str, options: dict[str, int]) -> None:
-    text = "# A\n\n" + "\n\n".join(f"Paragraph {n} says {n}. It says it twice." for n in range(9)) + "\n\n## B\n\nThe end."
+    text = (
+        "# A\n\n"
+        + "\n\n".join(f"Paragraph {n} says {n}. It says it twice." for n in range(9))
+        + "\n\n## B\n\nThe end."
+    )
     of = held("d", text, cut=cut, limit=40, **options)
     mixed = random.Random(1).sample(list(of.pieces), len(of.pieces))
     [passage] = assembled([(of, piece) for piece in mixed]).passages

@@ -40,7 +40,10 @@ def test_a_hit_alone_is_its_own_text_under_a_label() -> None:
     found = assembled([(of, of.piece("2000 mg"))])
     [passage] = found.passages
     assert passage.text == "The dose is raised slowly over weeks. Most adults take 2000 mg."
-    assert passage.rendered.splitlines()[0] == "[1] Leaflet › Metformin › Dose (s/leaflet, revision 2 of 2024-05-01)"
+    assert (
+        passage.rendered.splitlines()[0]
+        == "[1] Leaflet › Metformin › Dose (s/leaflet, revision 2 of 2024-05-01)"
+    )
     assert passage.spans == of.piece("2000 mg").spans
     assert (passage.tokens, found.tokens) == (words([passage.rendered])[0],) * 2
     [chunk] = passage.chunks
@@ -167,7 +170,9 @@ def test_parts_of_one_table_are_one_passage_with_one_header() -> None:
     first, second = of.piece("drug 10 "), of.piece("drug 30 ")
     whole = assembled([(of, first), (of, second)]).tokens
     [part] = assembled([(of, second), (of, first)], budget=whole - 1).passages
-    assert part.text == "\n".join(["| Drug | Dose |", "|---|---|", of.said(first.spans), of.said(second.spans)])
+    assert part.text == "\n".join(
+        ["| Drug | Dose |", "|---|---|", of.said(first.spans), of.said(second.spans)]
+    )
     assert part.text == of.said(part.spans)
 
 
@@ -234,7 +239,10 @@ def test_a_hit_of_which_nothing_can_be_read_any_more_is_left_out() -> None:
 
 def test_documents_are_never_joined() -> None:
     one, two = held("one", "The end of one."), held("two", "The beginning of two.")
-    assert len(assembled([(one, one.pieces[0]), (two, two.pieces[0])], neighbours=50, sections=True).passages) == 2
+    assert (
+        len(assembled([(one, one.pieces[0]), (two, two.pieces[0])], neighbours=50, sections=True).passages)
+        == 2
+    )
 
 
 def test_without_a_budget_nobody_counts() -> None:

@@ -48,9 +48,14 @@ class Page:
         return tuple(made)
 
     def _is_blank(self, gap: Span) -> bool:
-        return not any(
-            self.stored.text[part.start : part.end].strip() for part in without(gap, self.stored.dropped)
-        )
+        return not self._says(gap, self.stored.dropped)
+
+    def says(self, span: Span) -> bool:
+        """Whether anything but furniture stands there."""
+        return self._says(span, self.stored.furniture)
+
+    def _says(self, span: Span, left_out: Sequence[Span]) -> bool:
+        return any(self.stored.text[part.start : part.end].strip() for part in without(span, left_out))
 
     def passages(self, areas: Areas) -> list[Drawn]:
         """One for each area; parts of one table are one passage, and stand below its header."""

@@ -117,7 +117,8 @@ class _Assembly:
 
     def _cut(self, piece: Piece) -> bool:
         """Adds as many whole sentences or rows as fit, from the first that does."""
-        units = self._pages[piece.revision_id].units.within(piece.hull)
+        completed = self._completed(piece, piece.hull)
+        units = () if completed is None else self._pages[piece.revision_id].units.within(completed)
         for first, unit in enumerate(units):
             fits = partial(self._fits, piece.revision_id)
             if not fits(unit):
@@ -147,13 +148,13 @@ class _Assembly:
         for at in (piece.shown.start, piece.shown.end - 1):
             table = units.table(at)
             if table is not None and known.start <= table.start and table.end <= known.end:
-                self._try(piece.revision_id, table)
+                self._try(piece.revision_id, table, apart=False)
 
     def _add_section(self, piece: Piece) -> None:
         """All of it that is known, or nothing. A longer one was not read, and could not fit."""
         section = piece.section_span
         if section.end - section.start <= longest_section(self._wanted):
-            self._add(piece, _hull([member.hull for member in self._run(piece).section(piece)]))
+            self._add_beside(piece, _hull([member.hull for member in self._run(piece).section(piece)]))
 
     def _add_neighbours(self, piece: Piece, *, inside: bool) -> None:
         """Outwards on either side, until one does not fit: what stands behind it would be apart."""
@@ -171,7 +172,7 @@ class _Assembly:
                 if inside and side[step].section != piece.section:
                     open_[n] = False
                     continue
-                open_[n] = self._add(side[step], side[step].hull)
+                open_[n] = self._add_beside(side[step], side[step].hull)
 
     # One more range
 
@@ -179,16 +180,26 @@ class _Assembly:
         return next(run for run in self._runs[piece.revision_id] if piece in run.members)
 
     def _add(self, piece: Piece, span: Span) -> bool:
-        page = self._pages[piece.revision_id]
-        completed = whole(page.units, span, _hull([self._run(piece).hull, piece.shown]))
+        completed = self._completed(piece, span)
         return completed is not None and self._try(piece.revision_id, completed)
 
-    def _try(self, revision_id: UUID, span: Span) -> bool:
+    def _add_beside(self, piece: Piece, span: Span) -> bool:
+        """The same for what only counts beside a hit."""
+        completed = self._completed(piece, span)
+        return completed is not None and self._try(piece.revision_id, completed, apart=False)
+
+    def _completed(self, piece: Piece, span: Span) -> Span | None:
+        """The range with whole sentences and rows at its edges; None where nothing is left that a reader would miss."""
+        page = self._pages[piece.revision_id]
+        found = whole(page.units, span, _hull([self._run(piece).hull, piece.shown]))
+        return found if found is not None and page.says(found) else None
+
+    def _try(self, revision_id: UUID, span: Span, *, apart: bool = True) -> bool:
         before = self._areas.get(revision_id, ())
         if holds(before, span):
             return True
         areas, cost = self._with(revision_id, span)
-        if not self._affordable(revision_id, cost):
+        if not self._affordable(revision_id, cost) or not (apart or len(areas) <= len(before)):
             return False
         self._undo.append((revision_id, before))
         self._areas[revision_id], self._costs[revision_id] = areas, cost
