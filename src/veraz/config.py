@@ -212,7 +212,7 @@ class AnswerConfig(_Section, frozen=True):
 
 
 class ContextConfig(_Section, frozen=True):
-    """What a reader of hits is given (`context`, and `--group document` and `--budget` of the command line). `budget`: the most
+    """What a reader of hits is given: `context` in Python, and `per_document` for `search --group document`. `budget`: the most
     tokens of all passages with their labels. `neighbours`: chunks added before and behind each hit. `sections`: whether a hit
     brings its whole section where that fits. `per_document`: the most hits of one document; 0 for no limit."""
 

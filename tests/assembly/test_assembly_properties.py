@@ -118,7 +118,7 @@ def exact_and_once(result: Assembled, shelf: Sequence[Held]) -> None:
             for at in range(span.start, span.end):
                 assert (of.revision_id, at) not in given
                 given.add((of.revision_id, at))
-        assert any(chunk.rank is not None for chunk in passage.chunks)
+        assert any(chunk.rank is not None for chunk in passage.chunks), passage
         assert min(c.rank for c in passage.chunks if c.rank is not None) == passage.rank
         for chunk in passage.chunks:
             assert all(
@@ -139,7 +139,8 @@ def accounted_for(result: Assembled, found, per_document: int | None) -> None:  
 
 
 def nothing_hidden(result: Assembled, shelf: Sequence[Held], known: set) -> None:  # type: ignore[type-arg]
-    """What is in chunks that may not be shown alone, and in no window of a hit, is in no passage."""
+    """What is in chunks that may not be shown alone, and in no window of a hit, is in no passage; but a table's header, with which
+    each part of it is shown by a search too."""
     shown = {c.chunk_id for p in result.passages for c in p.chunks}
     assert shown <= known
     for of in shelf:
@@ -150,8 +151,13 @@ def nothing_hidden(result: Assembled, shelf: Sequence[Held], known: set) -> None
                     open_[span.start : span.end] = b"x" * (span.end - span.start)
         for part in of.stored.dropped:
             open_[part.start : part.end] = b"x" * (part.end - part.start)
+        units = Units(of.text, "en")
         for passage in result.passages:
             if passage.document.revision_id == of.revision_id:
+                table = units.table(passage.start)
+                header = None if table is None else units.header(table)
+                if header is not None:
+                    open_[header.start : header.end] = b"x" * (header.end - header.start)
                 hidden_text = "".join(
                     of.text[at]
                     for span in passage.spans

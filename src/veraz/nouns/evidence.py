@@ -179,7 +179,10 @@ def by_document(passages: Sequence[Passage], more: Mapping[UUID | None, int]) ->
 
 
 def passage_label(n: int, document: DocumentRef, heading_path: tuple[str, ...]) -> str:
-    path = " › ".join(" ".join(part.split()) for part in (document.title, *heading_path) if part.strip())
+    parts = [" ".join(part.split()) for part in (document.title, *heading_path) if part.strip()]
+    if len(parts) > 1 and parts[0].casefold() == parts[1].casefold():  # the first heading is mostly the title
+        parts = parts[1:]
+    path = " › ".join(parts)
     dated = f" of {document.revised_at}" if document.revised_at else ""
     place = f"{document.source}/{document.external_id}, revision {document.revision}{dated}"
     return f"[{n}] {path} ({place})" if path else f"[{n}] ({place})"

@@ -96,7 +96,8 @@ def _show_documents(out: Console, documents: Sequence[DocumentExcerpts], wanted:
         for passage in found.passages:
             page = f", p. {passage.page}" if passage.page is not None else ""
             ranks = ", ".join(f"#{c.rank}" for c in passage.chunks if c.rank is not None)
-            path = " › ".join(clean(part) for part in passage.heading_path)
+            own = passage.heading_path[:1] == (found.document.title,)
+            path = " › ".join(clean(part) for part in passage.heading_path[own:])
             show_indented(out, text(f"{path or 'beginning'}{page} ({ranks})", "dim"), INDENT)
             snippet = window(clean(passage.text), wanted, SNIPPET)
             show_indented(out, emphasised(snippet, wanted), INDENT + 2)
