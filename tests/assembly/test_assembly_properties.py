@@ -46,6 +46,8 @@ def lines_count_double(texts: Sequence[str]) -> list[int]:
     return [len(text.split()) + (text.count("[") - 1) ** 2 * 5 for text in texts]
 
 
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
+"""Without shrinking, which takes minutes over whole shelves of documents."""
 COUNTS = st.sampled_from([words, characters, lines_count_double])
 
 
@@ -60,7 +62,7 @@ def shelves(draw: st.DrawFn) -> list[Held]:
     return made
 
 
-@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=60, deadline=None, phases=PHASES)
 @given(
     shelf=shelves(),
     seed=st.integers(0, 1000),
@@ -139,8 +141,8 @@ def accounted_for(result: Assembled, found, per_document: int | None) -> None:  
 
 
 def nothing_hidden(result: Assembled, shelf: Sequence[Held], known: set) -> None:  # type: ignore[type-arg]
-    """What is in chunks that may not be shown alone, and in no window of a hit, is in no passage; but a table's header, with which
-    each part of it is shown by a search too."""
+    """What is in chunks that may not be shown alone, and in no window of a hit, is in no passage; but a table's header, with
+    which each part of it is shown by a search too."""
     shown = {c.chunk_id for p in result.passages for c in p.chunks}
     assert shown <= known
     for of in shelf:

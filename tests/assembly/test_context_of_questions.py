@@ -33,7 +33,12 @@ Halve it below an eGFR of 45. Zanzibar is the word of this section.
 
 Keep it dry.
 """
-CHUNKERS = ["structure", "parent-child:size=16,parent=60", "sentence-window:sentences=1", "fixed:size=12,overlap=6"]
+CHUNKERS = [
+    "structure",
+    "parent-child:size=16,parent=60",
+    "sentence-window:sentences=1",
+    "fixed:size=12,overlap=6",
+]
 
 
 async def exact(engine: AsyncVeraz, passages: Sequence[Passage]) -> None:
@@ -44,7 +49,9 @@ async def exact(engine: AsyncVeraz, passages: Sequence[Passage]) -> None:
         )
         assert passage.text == "".join(text[s.start : s.end] for s in passage.spans)
         for chunk in passage.chunks:
-            [(spans,)] = await rows(engine, "select spans from veraz.chunk where chunk_id = %s", chunk.chunk_id)
+            [(spans,)] = await rows(
+                engine, "select spans from veraz.chunk where chunk_id = %s", chunk.chunk_id
+            )
             assert all(spans[0] <= s.start < s.end <= spans[-1] for s in chunk.spans)
             assert chunk.whole == (list(sum(((s.start, s.end) for s in chunk.spans), ())) == spans)
 
@@ -69,7 +76,11 @@ async def test_a_hit_with_what_stands_around_it(engine: AsyncVeraz, chunker: str
 
 
 async def test_a_section_comes_whole_and_neighbours_beyond_it_on_request(engine: AsyncVeraz) -> None:
-    await put(engine, record("guide", GUIDE.format(n="Two"), format="markdown"), chunker="sentence-window:sentences=0")
+    await put(
+        engine,
+        record("guide", GUIDE.format(n="Two"), format="markdown"),
+        chunker="sentence-window:sentences=0",
+    )
     found = await engine.context("Zanzibar", mode="lexical", neighbours=0, sections=True, k=1)
     assert all_text(found) == "Halve it below an eGFR of 45. Zanzibar is the word of this section."
     beyond = await engine.context("Zanzibar", mode="lexical", neighbours=2, sections=True, k=1)
@@ -81,7 +92,9 @@ async def test_two_revisions_and_two_documents_are_never_mixed(engine: AsyncVera
     first = record("guide", GUIDE.format(n="Two"), format="markdown", revised_at="2023-01-01")
     await put(engine, first)
     await put(engine, {**first, "text": GUIDE.format(n="Nine"), "revised_at": "2024-01-01"})
-    await put(engine, record("other", GUIDE.format(n="Five").replace("Zanzibar", "Nothing"), format="markdown"))
+    await put(
+        engine, record("other", GUIDE.format(n="Five").replace("Zanzibar", "Nothing"), format="markdown")
+    )
     now = await engine.context("Zanzibar", mode="lexical", neighbours=50, k=1)
     then = await engine.context("Zanzibar", mode="lexical", neighbours=50, k=1, as_of=date(2023, 6, 1))
     for found, own, foreign in ((now, "Nine", ("Two", "Five")), (then, "Two", ("Nine", "Five"))):
@@ -138,7 +151,8 @@ async def test_tokens_are_counted_by_who_will_read(engine: AsyncVeraz) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"budget": 1}, {"budget": True}, {"neighbours": -1}, {"per_document": 1.5}, {"sections": 1}, {"k": 0}]
+    "wrong",
+    [{"budget": 1}, {"budget": True}, {"neighbours": -1}, {"per_document": 1.5}, {"sections": 1}, {"k": 0}],
 )
 async def test_an_argument_that_means_nothing(engine: AsyncVeraz, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):
@@ -157,7 +171,10 @@ async def test_a_question_that_finds_nothing(engine: AsyncVeraz) -> None:
 async def test_a_result_by_document_holds_as_many_documents_as_were_asked_for(engine: AsyncVeraz) -> None:
     long = "\n\n".join(f"## Part {n}\n\nZanzibar zanzibar zanzibar, time {n}." for n in range(30))
     await put(engine, record("long", long, format="markdown"))
-    await put(engine, *(record(f"d{n}", f"Zanzibar is number {n} of the many places that are far.") for n in range(6)))
+    await put(
+        engine,
+        *(record(f"d{n}", f"Zanzibar is number {n} of the many places that are far.") for n in range(6)),
+    )
     flat = await engine.search("Zanzibar", mode="lexical", k=5)
     assert {hit.document.external_id for hit in flat.hits} == {"long"}
     found = await engine.search("Zanzibar", mode="lexical", k=5, group="document", per_document=2)

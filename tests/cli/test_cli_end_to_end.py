@@ -107,7 +107,9 @@ def test_a_result_by_document(filled: Run) -> None:
     assert "20 minutes" in best["passages"][0]["text"]
     assert len(found["documents"]) == 3
     assert all(1 <= len(one["hits"]) <= 2 for one in found["documents"])
-    assert sorted(rank for one in found["documents"] for rank in one["hits"]) == [h["rank"] for h in found["hits"]]
+    assert sorted(rank for one in found["documents"] for rank in one["hits"]) == [
+        h["rank"] for h in found["hits"]
+    ]
     shown = filled(*asked).stdout
     assert shown.count("First aid for burns and scalds") == 1
     assert "(#1" in shown
