@@ -24,6 +24,9 @@ from veraz.nouns.rerank import RERANKERS, RerankerName
 REFERENCE = "docs/reference/configuration.md"
 MOST_EF_SEARCH = 1000
 """pgvector takes no more."""
+LEAST_BUDGET = 16
+MOST_BUDGET = 1_000_000
+MOST_NEIGHBOURS = 50
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -208,6 +211,22 @@ class AnswerConfig(_Section, frozen=True):
         self._between(0, 1, "threshold")
 
 
+class ContextConfig(_Section, frozen=True):
+    """What a reader of hits is given: `context` in Python, and `per_document` for `search --group document`. `budget`: the most
+    tokens of all passages with their labels. `neighbours`: chunks added before and behind each hit. `sections`: whether a hit
+    brings its whole section where that fits. `per_document`: the most hits of one document; 0 for no limit."""
+
+    budget: int = 4000
+    neighbours: int = 1
+    sections: bool = True
+    per_document: int = 3
+
+    def __post_init__(self) -> None:
+        self._between(LEAST_BUDGET, MOST_BUDGET, "budget")
+        self._between(0, MOST_NEIGHBOURS, "neighbours")
+        self._between(0, 1000, "per_document")
+
+
 class ObservabilityConfig(_Section, frozen=True):
     """`recall_sample`: the share of searches, 0.01 for one in a hundred, that are asked again exactly after they were answered,
     to see what the approximate arms missed; 0 for none. Recall is of the first `recall_k`; at most `recall_waiting` searches wait
@@ -303,6 +322,7 @@ class Config(_Section, frozen=True):
     filters: FiltersConfig = FiltersConfig()
     rerank: RerankConfig = RerankConfig()
     answer: AnswerConfig = AnswerConfig()
+    context: ContextConfig = ContextConfig()
     observability: ObservabilityConfig = ObservabilityConfig()
     auth: AuthConfig = AuthConfig()
 
@@ -336,6 +356,7 @@ SECTIONS: Mapping[str, type[_Section]] = {
     "filters": FiltersConfig,
     "rerank": RerankConfig,
     "answer": AnswerConfig,
+    "context": ContextConfig,
     "observability": ObservabilityConfig,
     "auth": AuthConfig,
 }

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
@@ -32,7 +33,9 @@ from veraz.answer import store as answer_store
 from veraz.answer.numerals import spelled
 from veraz.answer.pipeline import Draft, Evidence, assess, compose
 from veraz.answer.words import subject_words
-from veraz.config import Config, load
+from veraz.assembly.assemble import Assembled, Wanted, evidence_of
+from veraz.assembly.pipeline import passages_around
+from veraz.config import LEAST_BUDGET, MOST_BUDGET, MOST_NEIGHBOURS, Config, load
 from veraz.db.capabilities import read_capabilities
 from veraz.db.embedded import EmbeddedServer
 from veraz.db.rights import read_rights, require_unprivileged
@@ -97,6 +100,7 @@ from veraz.ingest.pipeline import Chunking, Ingest, Prune
 from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
+from veraz.nouns.context import Context
 from veraz.nouns.corpus import (
     Access,
     AccessRule,
@@ -111,7 +115,7 @@ from veraz.nouns.corpus import (
 )
 from veraz.nouns.diagnosis import Diagnosis, Missed, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Hit, Mode, SearchResult
+from veraz.nouns.evidence import Grouping, Hit, Mode, SearchResult, by_document
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -144,6 +148,7 @@ from veraz.providers.parsers.pool import ParserPool, ParsersHere
 from veraz.providers.parsers.worker import Limits
 from veraz.providers.ports import (
     ChatModel,
+    CountTokens,
     DocumentParser,
     Embedder,
     KeySet,
@@ -159,6 +164,7 @@ from veraz.query.clean import (
     check_names,
     check_search,
     check_type,
+    check_within,
     clean_question,
 )
 from veraz.query.route import route
@@ -210,6 +216,8 @@ RECENT = timedelta(days=7)
 CORPUS = "corpus"
 """The source into which the corpus of an evaluated folder is loaded."""
 NOT_KEPT = "not kept: its queries are asked in several tenants, and none may hold what another's rankings name; --out writes it"
+DEEPEST = 1000
+"""Chunks among which the documents of a grouped result are looked for."""
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -819,24 +827,123 @@ class AsyncVeraz:
         explain: bool = False,
         trace: bool = True,
         as_of: date | None = None,
+        group: Grouping | None = None,
+        per_document: int | None = None,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
-        the revisions are searched that held on that day, under today's permissions and deletions."""
+        the revisions are searched that held on that day, under today's permissions and deletions. `group="document"`: the best
+        k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
+        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(
             k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
             declared=self.config.filters.meta,
         )  # fmt: skip
+        check_choice("group", group, ("document",), optional=True)
+        check_within("per_document", per_document, 0, 1000)
         lang = _question_lang(lang)
         identity = await self.identity()
-        run = await self._search(
-            identity, question, k, mode, lang, filters, fusion, exact, explain, as_of, rerank
-        )
+        ask = partial(
+            self._search, identity, question, mode=mode, lang=lang, filters=filters, fusion=fusion,
+            exact=exact, explain=explain, as_of=as_of, rerank=rerank,
+        )  # fmt: skip
+        run = await (ask(k) if group is None else _deep_enough(ask, k))
         result = await self._assessed(identity, run)
+        if group is not None:
+            result = await self._by_document(identity, run, result, k, per_document)
         if trace:
             await self._keep_search(result)
         self._sample(identity, run)
         return result
+
+    async def context(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        neighbours: int | None = None,
+        sections: bool | None = None,
+        per_document: int | None = None,
+        count_tokens: CountTokens | None = None,
+        mode: Mode = "hybrid",
+        lang: str = "auto",
+        filters: Filters | None = None,
+        fusion: Fusion | None = None,
+        rerank: str | None = None,
+        exact: bool = False,
+        trace: bool = True,
+        as_of: date | None = None,
+    ) -> Context:
+        """What a reader, such as a chat model, is given for a question: the best k hits and what stands around them, as passages
+        of `budget` tokens at most, labels included. Hits come first; then, the best first, their whole section (`sections`)
+        and `neighbours` chunks on each side, as far as they fit. Of a document at most `per_document` hits count (0: all).
+        `count_tokens` counts with the tokenizer of who will read; None: the embedder's. None elsewhere: as configured.
+
+        What stands around a hit is of the same revision, may be read by the same caller, and meets what the filters say of
+        chunks. Raises MalformedResponse where `count_tokens` gives anything but one number a text."""
+        question, filters = clean_question(question), Filters() if filters is None else filters
+        check_search(
+            k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
+            declared=self.config.filters.meta,
+        )  # fmt: skip
+        check_within("budget", budget, LEAST_BUDGET, MOST_BUDGET)
+        check_within("neighbours", neighbours, 0, MOST_NEIGHBOURS)
+        check_within("per_document", per_document, 0, 1000)
+        check_type("sections", sections, bool, optional=True)
+        given = self.config.context
+        most = given.per_document if per_document is None else per_document
+        wanted = Wanted(
+            budget=given.budget if budget is None else budget,
+            neighbours=given.neighbours if neighbours is None else neighbours,
+            sections=given.sections if sections is None else sections,
+            per_document=most or None,
+        )
+        identity, timer = await self.identity(), Timer()
+        run = await self._search(
+            identity, question, self.config.answer.evidence if k is None else k, mode, _question_lang(lang), filters,
+            fusion, exact, False, as_of, rerank,
+        )  # fmt: skip
+        result = await self._assessed(identity, run)
+        with timer.stage("assembly"):
+            assembled = await self._assembled(identity, run, wanted, count_tokens or await self._counter())
+        found = _context(result, wanted, assembled, timer, traced=trace)
+        if trace:
+            await self._keep_search(result, {"context": _context_record(found, wanted)})
+        self._sample(identity, run)
+        return found
+
+    async def _assembled(
+        self, identity: Identity, run: SearchRun, wanted: Wanted, count_tokens: CountTokens | None
+    ) -> Assembled:
+        return await passages_around(
+            self._database, identity, run.result.hits, run.request.filters, wanted, count_tokens
+        )
+
+    async def _counter(self) -> CountTokens:
+        """The embedder's tokenizer, without its prefix and special tokens."""
+        embedder = await self._open_embedder()
+        one, two = embedder.count_tokens(["a", "a a"])
+        fixed = max(0, 2 * one - two)
+        return lambda texts: [max(0, count - fixed) for count in embedder.count_tokens(texts)]
+
+    async def _by_document(
+        self, identity: Identity, run: SearchRun, result: SearchResult, k: int, per_document: int | None
+    ) -> SearchResult:
+        most = self.config.context.per_document if per_document is None else per_document
+        best = set(list(dict.fromkeys(h.document.document_id for h in result.hits))[:k])
+        hits = tuple(h for h in result.hits if h.document.document_id in best)
+        shown = replace(run, result=replace(result, hits=hits))
+        assembled = await self._assembled(identity, shown, Wanted(None, per_document=most or None), None)
+        more = Counter(left.document.document_id for left in assembled.left_out)
+        documents = by_document(assembled.passages, more)
+        ranks = {rank for document in documents for rank in document.hits}
+        notes = result.notes
+        if len(best) < k and len(result.hits) >= DEEPEST:
+            notes = (*notes, f"the best {len(result.hits)} chunks are of {len(best)} documents")
+        return replace(
+            result, hits=tuple(h for h in hits if h.rank in ranks), documents=documents, notes=notes
+        )
 
     async def _assessed(self, identity: Identity, run: SearchRun) -> SearchResult:
         """The result with the probability that its best hits can answer the question."""
@@ -946,10 +1053,11 @@ class AsyncVeraz:
                 identity, _Sampled(asked, run.vector, self._space.space_id if self._space else None)
             )
 
-    async def _keep_search(self, result: SearchResult) -> None:
+    async def _keep_search(self, result: SearchResult, more: Mapping[str, Any] | None = None) -> None:
+        record = {**search_record(result), **(more or {})}
         async with self._database.transaction(await self.identity(), "read") as connection:
             await traces.insert(
-                connection, result.trace_id, "search", result.question, result.outcome, search_record(result)
+                connection, result.trace_id, "search", result.question, result.outcome, record
             )
 
     async def show(
@@ -1012,15 +1120,18 @@ class AsyncVeraz:
         rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
+        budget: int | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
-        revisions that held on that day, and says which of them have changed since."""
+        revisions that held on that day, and says which of them have changed since. With `budget` only as many hits are read as
+        have that many tokens with their labels, the best first, by the embedder's tokenizer; `usage` says what was read."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(
             k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
             declared=self.config.filters.meta,
         )  # fmt: skip
+        check_within("budget", budget, LEAST_BUDGET, MOST_BUDGET)
         lang = _question_lang(lang)
         identity, timer = await self.identity(), Timer()
         with timer.stage("route"):
@@ -1036,6 +1147,10 @@ class AsyncVeraz:
             run = await self._search(
                 identity, question, evidence, mode, lang, filters, fusion, exact, False, as_of, rerank
             )
+        usage: Mapping[str, int] = {}
+        if budget is not None:
+            with timer.stage("assembly"):
+                run, usage = await self._within(identity, run, budget)
         with timer.stage("evidence"):
             gathered = await self._gather(identity, question, run)
         with timer.stage("compose"):
@@ -1047,9 +1162,24 @@ class AsyncVeraz:
         answer = outcome.drafted(
             question, draft, run.result, superseded, identity, timer.finish(), self.config.answer.threshold
         )
+        answer = replace(answer, usage={**answer.usage, **usage})
         await self._keep_answer(identity, answer, {"signals": draft.signals, **search_record(run.result)})
         self._sample(identity, run)
         return answer
+
+    async def _within(
+        self, identity: Identity, run: SearchRun, budget: int
+    ) -> tuple[SearchRun, Mapping[str, int]]:
+        """The search as if it had found what fits, and the figures of that."""
+        assembled = await self._assembled(identity, run, Wanted(budget), await self._counter())
+        hits = evidence_of(run.result.hits, assembled)
+        notes = [*run.result.notes, *assembled.notes]
+        if assembled.left_out:
+            notes.append(
+                f"{len(assembled.left_out)} of {len(run.result.hits)} hits did not fit the budget of {budget} tokens"
+            )
+        usage = {"budget": budget, "evidence_tokens": assembled.tokens, "evidence": len(hits)}
+        return replace(run, result=replace(run.result, hits=hits, notes=tuple(notes))), usage
 
     async def _gather(self, identity: Identity, question: str, run: SearchRun) -> Evidence:
         """Judged by what the question asks for: a word that it excludes is not missed."""
@@ -2173,6 +2303,58 @@ class QuestionMemory:
     async def encode_tokens(self, texts: Sequence[str], kind: TextKind) -> TokenBatch:
         assert isinstance(self._embedder, TokenEncoder)
         return await self._embedder.encode_tokens(texts, kind)
+
+
+async def _deep_enough(ask: Callable[[int], Awaitable[SearchRun]], documents: int) -> SearchRun:
+    """A search so deep that its hits are of that many documents, if so many match: how deep that is, nobody knows before."""
+    depth = min(max(documents, DEEPEST), 3 * documents)
+    while True:
+        run = await ask(depth)
+        hits = run.result.hits
+        if len(hits) < depth or depth >= max(documents, DEEPEST):
+            return run
+        if len({hit.document.document_id for hit in hits}) >= documents:
+            return run
+        depth = min(max(documents, DEEPEST), 4 * depth)
+
+
+def _context(
+    result: SearchResult, wanted: Wanted, assembled: Assembled, timer: Timer, *, traced: bool
+) -> Context:
+    timings = dict(result.timings_ms)
+    total = timings.pop("total", 0.0) + timer.stages["assembly"]
+    assert wanted.budget is not None
+    return Context(
+        trace_id=result.trace_id if traced else None,
+        question=result.question,
+        lang=result.lang,
+        mode=result.mode,
+        as_of=result.as_of,
+        budget=wanted.budget,
+        tokens=assembled.tokens,
+        sufficiency=result.sufficiency,
+        threshold=result.threshold,
+        passages=assembled.passages,
+        left_out=assembled.left_out,
+        notes=(*result.notes, *assembled.notes),
+        timings_ms={**timings, **timer.stages, "total": round(total, 3)},
+    )
+
+
+def _context_record(found: Context, wanted: Wanted) -> dict[str, Any]:
+    """Ids, offsets and settings; no text."""
+    passages = [
+        {
+            "n": passage.n,
+            "revision_id": passage.document.revision_id,
+            "spans": passage.spans,
+            "chunks": [chunk.chunk_id for chunk in passage.chunks],
+            "truncated": passage.truncated,
+        }
+        for passage in found.passages
+    ]
+    left = [{"rank": one.rank, "why": one.why} for one in found.left_out]
+    return {**asdict(wanted), "tokens": found.tokens, "passages": passages, "left_out": left}
 
 
 def _rule_of(question: str, lang: str) -> str | None:

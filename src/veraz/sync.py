@@ -17,10 +17,11 @@ from veraz.evaluation.sweeps.pipeline import Loading
 from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
+from veraz.nouns.context import Context
 from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
 from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
-from veraz.nouns.evidence import Mode, SearchResult
+from veraz.nouns.evidence import Grouping, Mode, SearchResult
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
@@ -36,7 +37,7 @@ from veraz.ops import store as ops_store
 from veraz.ops.measure.methods import USUAL
 from veraz.ops.measure.pipeline import Progress as MeasureProgress
 from veraz.portal import Portal
-from veraz.providers.ports import Embedder
+from veraz.providers.ports import CountTokens, Embedder
 
 
 class Veraz:
@@ -301,9 +302,13 @@ class Veraz:
         explain: bool = False,
         trace: bool = True,
         as_of: date | None = None,
+        group: Grouping | None = None,
+        per_document: int | None = None,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
-        the revisions are searched that held on that day, under today's permissions and deletions."""
+        the revisions are searched that held on that day, under today's permissions and deletions. `group="document"`: the best
+        k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
+        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all."""
         return self._portal.run(
             self._engine.search(
                 question,
@@ -315,6 +320,54 @@ class Veraz:
                 rerank=rerank,
                 exact=exact,
                 explain=explain,
+                trace=trace,
+                as_of=as_of,
+                group=group,
+                per_document=per_document,
+            )
+        )
+
+    def context(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        budget: int | None = None,
+        neighbours: int | None = None,
+        sections: bool | None = None,
+        per_document: int | None = None,
+        count_tokens: CountTokens | None = None,
+        mode: Mode = "hybrid",
+        lang: str = "auto",
+        filters: Filters | None = None,
+        fusion: Fusion | None = None,
+        rerank: str | None = None,
+        exact: bool = False,
+        trace: bool = True,
+        as_of: date | None = None,
+    ) -> Context:
+        """What a reader, such as a chat model, is given for a question: the best k hits and what stands around them, as passages
+        of `budget` tokens at most, labels included. Hits come first; then, the best first, their whole section (`sections`)
+        and `neighbours` chunks on each side, as far as they fit. Of a document at most `per_document` hits count (0: all).
+        `count_tokens` counts with the tokenizer of who will read; None: the embedder's. None elsewhere: as configured.
+
+        What stands around a hit is of the same revision, may be read by the same caller, and meets what the filters say of
+        chunks. Raises MalformedResponse where `count_tokens` gives anything but one number a text."""
+        return self._portal.run(
+            self._engine.context(
+                question,
+                k=k,
+                budget=budget,
+                neighbours=neighbours,
+                sections=sections,
+                per_document=per_document,
+                count_tokens=count_tokens,
+                mode=mode,
+                lang=lang,
+                filters=filters,
+                fusion=fusion,
+                rerank=rerank,
+                exact=exact,
                 trace=trace,
                 as_of=as_of,
             )
@@ -349,10 +402,12 @@ class Veraz:
         rerank: str | None = None,
         exact: bool = False,
         as_of: date | None = None,
+        budget: int | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
         message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
-        revisions that held on that day, and says which of them have changed since."""
+        revisions that held on that day, and says which of them have changed since. With `budget` only as many hits are read as
+        have that many tokens with their labels, the best first, by the embedder's tokenizer; `usage` says what was read."""
         return self._portal.run(
             self._engine.ask(
                 question,
@@ -364,6 +419,7 @@ class Veraz:
                 rerank=rerank,
                 exact=exact,
                 as_of=as_of,
+                budget=budget,
             )
         )
 

@@ -98,6 +98,37 @@ def test_search_finds_and_explains(filled: Run) -> None:
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_a_result_by_document(filled: Run) -> None:
+    """-k counts documents, each with its best chunks."""
+    asked = ("search", "how long should a burn be cooled", "--group", "document", "-k", "3")
+    found = document(filled(*asked, "--per-document", "2", "--json"))
+    best = found["documents"][0]
+    assert best["document"]["external_id"] == "burns-first-aid.md"
+    assert "20 minutes" in best["passages"][0]["text"]
+    assert len(found["documents"]) == 3
+    assert all(1 <= len(one["hits"]) <= 2 for one in found["documents"])
+    assert sorted(rank for one in found["documents"] for rank in one["hits"]) == [
+        h["rank"] for h in found["hits"]
+    ]
+    shown = filled(*asked).stdout
+    assert shown.count("First aid for burns and scalds") == 1
+    assert "(#1" in shown
+    assert "3 documents" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    for wrong in (("--per-document", "2"), ("--group", "document", "--explain"), ("--group", "source")):
+        assert filled("search", "burns", *wrong).exit_code == 2, wrong
+
+
+def test_an_answer_within_a_budget(filled: Run) -> None:
+    asked = ("ask", "How long should a burn be cooled?", "--budget", "200")
+    answer = document(filled(*asked, "--json"))
+    assert answer["outcome"] == "answered"
+    assert "20 minutes" in answer["answer"]
+    assert answer["usage"]["evidence_tokens"] <= answer["usage"]["budget"] == 200
+    assert "did not fit the budget of 200 tokens" in filled(*asked).stdout
+    assert filled("ask", "burns", "--budget", "15").exit_code == 2
+
+
 def test_filters_are_applied(filled: Run) -> None:
     spanish = document(filled("search", "golpe de calor", "--doc-lang", "es", "--json"))
     assert {hit["document"]["lang"] for hit in spanish["hits"]} == {"es"}

@@ -16,6 +16,7 @@ from psycopg.adapt import Transformer
 from tests.support import databases
 from tests.support.statement_files import filled, statement_files, statement_of
 
+from veraz.assembly.store import AroundRow
 from veraz.diagnosis.facts import KnownChunk, KnownDocument, KnownFailure, KnownRevision, QuestionWord
 from veraz.diagnosis.store import NearId
 from veraz.engine import AsyncVeraz
@@ -37,6 +38,7 @@ from veraz.search.store import HydratedRow
 
 STAGES = (
     "answer",
+    "assembly",
     "db",
     "diagnosis",
     "evaluation",
@@ -98,7 +100,7 @@ SCRIPTS = {
 runs the last; tests/ops/test_measure_index.py the others."""
 
 
-READ_STAGES = ("answer", "search", "traces")
+READ_STAGES = ("answer", "assembly", "search", "traces")
 READING = {
     "diagnosis/near_ids",
     "diagnosis/question_words",
@@ -128,6 +130,7 @@ READING = {
 }
 """Of the other stages: what runs in mode "read"."""
 ROWS: dict[str, type[Any]] = {
+    "assembly/around": AroundRow,
     "diagnosis/expected_chunks": KnownChunk,
     "diagnosis/expected_documents": KnownDocument,
     "diagnosis/expected_revisions": KnownRevision,

@@ -53,6 +53,7 @@ WRITING: dict[str, Call] = {
 """In the order in which a writer may do all of them; evaluate and sweep fail for another reason then."""
 READING: dict[str, Call] = {
     "search": lambda e: e.search("openword", lang="en"),
+    "context": lambda e: e.context("openword", lang="en"),
     "ask": lambda e: e.ask("What is the openword?", lang="en"),
     "show": lambda e: e.show("a"),
     "repeated": lambda e: e.repeated("s"),

@@ -20,11 +20,11 @@ from veraz.answer.named import about
 from veraz.answer.numerals import spelled
 from veraz.answer.quantities import asked_numbers, covers, quantities
 from veraz.answer.sentences import Candidate, RevisionKey, candidates
-from veraz.answer.tables import is_row
 from veraz.answer.words import Terms, content_terms, identifiers, mentions, squash, stems
 from veraz.nouns.answer import Citation, Claim
 from veraz.nouns.corpus import Vectors
 from veraz.nouns.evidence import Hit
+from veraz.text.tables import is_row
 
 EmbedSentences = Callable[[list[str]], Vectors]
 """Embeds passages of the question's space: float32 (texts, dimension), normalised, rows in order."""

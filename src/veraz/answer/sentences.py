@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from veraz.answer.tables import Tables, is_row
+from veraz.answer.tables import Tables
 from veraz.answer.words import words
 from veraz.nouns.corpus import Span
 from veraz.nouns.evidence import DocumentRef, Hit
 from veraz.text.lines import item_marker
 from veraz.text.sentences import sentence_spans, without_marker
+from veraz.text.tables import is_row
 
 RevisionKey = tuple[str, str, int]
 """(source, external_id, revision number): what a hit and a citation have in common."""

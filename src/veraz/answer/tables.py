@@ -6,11 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from veraz.answer.words import stems
-from veraz.text.tables import Table, bars, read_table
-
-
-def is_row(line: str) -> bool:
-    return line.lstrip().startswith("|") or len(bars(line, 0, len(line))) >= 2
+from veraz.text.tables import Table, is_row, line_at, read_table, table_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,35 +89,27 @@ class Tables:
 
     def at(self, start: int) -> Place | None:
         """The row that the character at `start` belongs to; None outside of tables."""
-        left, right = _line(self._text, start)
-        if not is_row(self._text[left:right]):
+        line = line_at(self._text, start)
+        if not is_row(self._text[line.start : line.end]):
             return None
-        table = self._table(left, right)
-        return Place(table, table.row_at(right - len(self._text[left:right].lstrip())))
+        table = self._table(line.start)
+        shown = self._text[line.start : line.end].lstrip()
+        return Place(table, table.row_at(line.end - len(shown)))
 
-    def _table(self, left: int, right: int) -> Table:
+    def _table(self, at: int) -> Table:
         for start, end, table in self._known:
-            if start <= left < end:
+            if start <= at < end:
                 return table
-        text, start, end = self._text, left, right
-        while start > 0 and is_row(text[slice(*_line(text, start - 1))]):
-            start = _line(text, start - 1)[0]
-        while end + 1 < len(text) and is_row(text[slice(*_line(text, end + 1))]):
-            end = _line(text, end + 1)[1]
-        table = read_table(text, start, end)
-        self._known.append((start, end, table))
+        lines = table_at(self._text, at)
+        assert lines is not None
+        table = read_table(self._text, lines.start, lines.end)
+        self._known.append((lines.start, lines.end, table))
         return table
 
 
 def _without_rivals(names: Sequence[str], columns: Sequence[int], asked: frozenset[str]) -> list[int]:
     held = {column: stems(names[column]) & asked for column in columns}
     return [c for c in columns if not held[c] or not any(held[c] < other for other in held.values())]
-
-
-def _line(text: str, at: int) -> tuple[int, int]:
-    """The bounds of the line that holds `at`, without its line break."""
-    end = text.find("\n", at)
-    return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end
 
 
 def _one_line(text: str) -> str:

@@ -16,10 +16,11 @@ from veraz.answer.numerals import as_written
 from veraz.answer.quantities import Quantity, numbers, quantities
 from veraz.answer.sentences import RevisionKey
 from veraz.answer.subjects import negations, populations
-from veraz.answer.tables import Place, Tables, is_row
+from veraz.answer.tables import Place, Tables
 from veraz.answer.words import stems
 from veraz.nouns.answer import Citation, Claim, Conflict, Dropped
 from veraz.text.sentences import sentence_spans
+from veraz.text.tables import is_row
 
 _MARKER = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
 _QUOTED = re.compile(r"[\"“”«»„]([^\"“”«»„]{3,})[\"“”«»„]")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from veraz.cli.options import arm_options, question_options, verb
+from veraz.cli.options import arm_options, budget_option, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.answer import show_answer
 from veraz.cli.render.console import console
@@ -23,6 +23,7 @@ from veraz.cli.state import State
 )
 @question_options
 @arm_options
+@budget_option
 @click.pass_obj
 def command(
     state: State,
@@ -35,6 +36,7 @@ def command(
     rerank: str | None,
     exact: bool,
     as_of: date | None,
+    budget: int | None,
     **conditions: Any,
 ) -> None:
     """Answer QUESTION from what was ingested, every sentence with its citation.
@@ -55,6 +57,7 @@ def command(
             rerank=rerank,
             exact=exact,
             as_of=as_of,
+            budget=budget,
         ),
     )
     if state.json:

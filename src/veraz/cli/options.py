@@ -329,6 +329,14 @@ def _questioned(function: Function, required: bool, source_flag: str) -> Functio
     return function
 
 
+budget_option = click.option(
+    "--budget",
+    type=click.IntRange(16, 1_000_000),
+    metavar="TOKENS",
+    help="Read only as many hits as have this many tokens, the best first (default: all -k of them).",
+)
+
+
 rerank_option = click.option(
     "--rerank",
     type=click.Choice(RERANKERS),

@@ -22,10 +22,23 @@ if TYPE_CHECKING:
 @verb(
     "search",
     example='veraz search "metformin eGFR 40" -k 5 --explain\n'
-    'veraz search "oral rehydration of children" --mode lexical --source nih --revised-from 2022-01-01',
+    'veraz search "oral rehydration of children" --mode lexical --source nih --revised-from 2022-01-01\n'
+    'veraz search "metformin kidneys" --group document -k 5',
 )
 @question_options
 @arm_options
+@click.option(
+    "--group",
+    type=click.Choice(["document"]),
+    metavar="document",
+    help="Show each document once, with its best chunks as passages; -k counts documents.",
+)
+@click.option(
+    "--per-document",
+    type=click.IntRange(0, 1000),
+    metavar="N",
+    help="With --group: the most chunks of a document, 0 for all that were found (default: [context] per_document).",
+)
 @click.option(
     "--explain",
     is_flag=True,
@@ -44,6 +57,8 @@ def command(
     exact: bool,
     explain: bool,
     as_of: date | None,
+    group: Any,
+    per_document: int | None,
     **conditions: Any,
 ) -> None:
     """Show the chunks that answer QUESTION best.
@@ -54,6 +69,12 @@ def command(
     and comparable within one result only.
     Finding nothing is a normal outcome.
     """
+    if per_document is not None and group is None:
+        raise UsageError(
+            "--per-document is about grouped results", fix="add --group document, or leave it out"
+        )
+    if explain and group is not None:
+        raise UsageError("--explain is about chunks", fix="leave --group out, or see the hits of --json")
     filters = filters_of(**conditions)
     result = with_engine(
         state,
@@ -68,12 +89,14 @@ def command(
             exact=exact,
             explain=explain,
             as_of=as_of,
+            group=group,
+            per_document=per_document,
         ),
     )
     if state.json:
         emit(state, result)
     else:
-        show_result(console(), result, explain=explain, tenant=state.tenant)
+        show_result(console(), result, explain=explain, tenant=state.tenant, grouped=group is not None)
 
 
 def filters_of(

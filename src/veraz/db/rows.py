@@ -14,7 +14,7 @@ Row = TypeVar("Row")
 
 
 async def rows_of(
-    connection: Connection, kind: type[Row], query: sql.SQL, parameters: Mapping[str, Any]
+    connection: Connection, kind: type[Row], query: sql.SQL | sql.Composed, parameters: Mapping[str, Any]
 ) -> list[Row]:
     """Each row as an instance of `kind`, whose fields are the columns of `query`."""
     async with connection.cursor(row_factory=class_row(kind)) as cursor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from uuid import UUID
 from veraz.nouns.corpus import Span
 
 Mode = Literal["hybrid", "lexical", "semantic"]
+Grouping = Literal["document"]
 Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 
 
@@ -113,6 +114,94 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class PassageChunk:
+    """A chunk, or the part of one, in a passage. `spans` are what the passage has of it, `start`/`end` their hull; `whole`:
+    that is all of it. `rank` and `score` are those of the hit; None of a chunk that stands around one."""
+
+    chunk_id: UUID
+    ord: int
+    kind: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    start: int
+    end: int
+    spans: tuple[Span, ...]
+    whole: bool
+    rank: int | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Text of one revision, in reading order: exactly `text[start:end]` of each of `spans`, joined. There is one span, but where
+    running heads are left out, or a part of a table has the table's header before it. `heading_path` and `page` are those of its
+    beginning; `rank` and `score` those of its best hit. `tokens`: of all that `rendered` says; None where
+    nobody counted. `truncated`: of a hit in it, only a
+    part is here."""
+
+    n: int
+    document: DocumentRef
+    heading_path: tuple[str, ...]
+    page: int | None
+    start: int
+    end: int
+    spans: tuple[Span, ...]
+    text: str
+    tokens: int | None
+    rank: int
+    score: float
+    chunks: tuple[PassageChunk, ...]
+    truncated: bool = False
+
+    @property
+    def rendered(self) -> str:
+        """The passage under a line that says what it is: `[1] Title › Heading (source/id, revision 2 of 2024-05-01)`."""
+        return f"{passage_label(self.n, self.document, self.heading_path)}\n{self.text}"
+
+
+def by_document(passages: Sequence[Passage], more: Mapping[UUID | None, int]) -> tuple[DocumentExcerpts, ...]:
+    """The passages of each document, in reading order; documents by the rank of their best hit. `more`: by document id, how many
+    of its hits are in no passage."""
+    groups: dict[UUID | None, list[Passage]] = {}
+    for passage in sorted(passages, key=lambda passage: passage.rank):
+        groups.setdefault(passage.document.document_id, []).append(passage)
+    return tuple(
+        DocumentExcerpts(
+            rank=group[0].rank,
+            score=group[0].score,
+            document=group[0].document,
+            hits=tuple(sorted({c.rank for p in group for c in p.chunks if c.rank is not None})),
+            passages=tuple(sorted(group, key=lambda passage: passage.start)),
+            more=more.get(document_id, 0),
+        )
+        for document_id, group in groups.items()
+    )
+
+
+def passage_label(n: int, document: DocumentRef, heading_path: tuple[str, ...]) -> str:
+    parts = [" ".join(part.split()) for part in (document.title, *heading_path) if part.strip()]
+    if len(parts) > 1 and parts[0].casefold() == parts[1].casefold():  # the first heading is mostly the title
+        parts = parts[1:]
+    path = " › ".join(parts)
+    dated = f" of {document.revised_at}" if document.revised_at else ""
+    place = f"{document.source}/{document.external_id}, revision {document.revision}{dated}"
+    return f"[{n}] {path} ({place})" if path else f"[{n}] ({place})"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentExcerpts:
+    """One document of a grouped result: the ranks of its hits, and what these say, as passages. Rank and score are those of
+    its best hit; `more` of its hits are not shown."""
+
+    rank: int
+    score: float
+    document: DocumentRef
+    hits: tuple[int, ...]
+    passages: tuple[Passage, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     trace_id: UUID
     question: str
@@ -128,6 +217,7 @@ class SearchResult:
     config: Mapping[str, Any] = field(default_factory=dict)
     as_of: date | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
+    documents: tuple[DocumentExcerpts, ...] = ()  # of a result that was grouped; `hits` are then theirs alone
 
 
 def spelling_note(spellings: Mapping[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from veraz.nouns.chat import ChatAnswer, ChatMessage
@@ -19,6 +19,10 @@ from veraz.nouns.corpus import (
 )
 from veraz.nouns.rerank import RerankScores
 from veraz.nouns.scan import Picture, SeenLine
+
+CountTokens = Callable[[Sequence[str]], Sequence[int]]
+"""Tokens of each text, by the tokenizer of the model that will read it, without special tokens. The same text has the same number
+each time."""
 
 
 class Embedder(Protocol):

@@ -69,6 +69,14 @@ def check_count(name: str, value: object, *, fix: str | None = None, optional: b
         raise UsageError(f"{name} is {value!r}", fix=fix or "give a whole number from 1 on")
 
 
+def check_within(name: str, value: object, low: int, high: int, *, optional: bool = True) -> None:
+    """A whole number between two others."""
+    if optional and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise UsageError(f"{name} is {value!r}", fix=f"give a whole number between {low} and {high}")
+
+
 def check_day(name: str, value: object) -> None:
     if value is not None and (not isinstance(value, date) or isinstance(value, datetime)):
         raise UsageError(f"{name} is {value!r}, a {type(value).__name__}", fix="give a datetime.date")

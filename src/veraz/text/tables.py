@@ -191,6 +191,33 @@ def is_separator(text: str, line: Row | Span) -> bool:
     )
 
 
+def is_row(line: str) -> bool:
+    return line.lstrip().startswith("|") or len(bars(line, 0, len(line))) >= 2
+
+
+def line_at(text: str, at: int) -> Span:
+    """The line that holds `at`, without its line break."""
+    end = text.find("\n", at)
+    return Span(text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end)
+
+
+def table_at(text: str, at: int) -> Span | None:
+    """The lines of the table that holds `at`; None outside of tables."""
+    line = line_at(text, at)
+    if not is_row(text[line.start : line.end]):
+        return None
+    start, end = line.start, line.end
+    while start > 0 and _holds_row(text, before := line_at(text, start - 1)):
+        start = before.start
+    while end + 1 < len(text) and _holds_row(text, after := line_at(text, end + 1)):
+        end = after.end
+    return Span(start, end)
+
+
+def _holds_row(text: str, line: Span) -> bool:
+    return is_row(text[line.start : line.end])
+
+
 def bars(text: str, start: int, end: int) -> list[int]:
     """Where the bars between cells stand; an escaped one belongs to its cell."""
     return [bar.start() for bar in _BAR.finditer(text, start, end)]

@@ -185,6 +185,8 @@ def _of_a_search() -> Mapping[str, Any]:
         "budget": 1_000_000,
         "rescored": 1000,
         "walked": 1_000_000,
+        "reach": 50,
+        "longest": 1_000_000,
         "sample": 1000,
         "space_id": 1,
         **dict.fromkeys((*filters, "published_from", "published_to")),

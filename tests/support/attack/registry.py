@@ -114,6 +114,8 @@ STATEMENTS: dict[str, Entry] = {
     "answer/replaced_documents": CONTENT,
     "answer/revision_texts": CONTENT,
     "answer/word_weights": STATISTICS,
+    "assembly/around": CONTENT,
+    "assembly/texts": CONTENT,
     "db/act_as": SETTING,
     "db/backend": GLOBAL,
     "db/capabilities": GLOBAL,

@@ -22,7 +22,7 @@ from veraz.cli.render.console import (
     timings,
 )
 from veraz.cli.render.snippet import matches, terms, window
-from veraz.nouns.evidence import ArmScore, Hit, SearchResult
+from veraz.nouns.evidence import ArmScore, DocumentExcerpts, Hit, SearchResult
 
 SNIPPET = 300
 INDENT = 4
@@ -30,12 +30,19 @@ SHOWN_OWNERS = 4
 
 
 def show_result(
-    out: Console, result: SearchResult, *, explain: bool = False, tenant: str | None = None
+    out: Console,
+    result: SearchResult,
+    *,
+    explain: bool = False,
+    tenant: str | None = None,
+    grouped: bool = False,
 ) -> None:
     if not result.hits:
         out.print("nothing found", style="bold")
     wanted = terms(result.question)
-    for hit in result.hits:
+    if grouped:
+        _show_documents(out, result.documents, wanted)
+    for hit in () if grouped else result.hits:
         _show_hit(out, hit, wanted)
         if explain:
             show_indented(out, explanation(hit, result.config), INDENT)
@@ -45,6 +52,7 @@ def show_result(
     for note in (*result.notes, *_shortfall(result)):
         show_indented(out, text(f"note: {note}", "yellow"), 0)
     asked = [
+        *([counted(len(result.documents), "document")] if grouped else []),
         counted(len(result.hits), "hit"),
         result.mode,
         f"question read as {result.lang}",
@@ -75,6 +83,27 @@ def _show_hit(out: Console, hit: Hit, wanted: Sequence[str]) -> None:
         more = f" and {len(hit.also) - SHOWN_OWNERS} more" if len(hit.also) > SHOWN_OWNERS else ""
         show_indented(out, text(f"the same in {owners}{more}", "dim"), INDENT)
     show_indented(out, text(f"chunk {hit.chunk_id}", "dim"), INDENT)
+
+
+def _show_documents(out: Console, documents: Sequence[DocumentExcerpts], wanted: Sequence[str]) -> None:
+    for n, found in enumerate(documents, start=1):
+        heading = text(found.document.title, "bold cyan")
+        heading.append(f"  {found.score:.4f}", style="dim")
+        show_indented(out, heading, INDENT, label=text(f"{n:>2}", "bold"))
+        place = f"{found.document.source}/{found.document.external_id}"
+        dated, state = revised(found.document.revised_at), standing(found.document, current="current")
+        show_parts(out, [place, dated, state], INDENT)
+        for passage in found.passages:
+            page = f", p. {passage.page}" if passage.page is not None else ""
+            ranks = ", ".join(f"#{c.rank}" for c in passage.chunks if c.rank is not None)
+            own = passage.heading_path[:1] == (found.document.title,)
+            path = " › ".join(clean(part) for part in passage.heading_path[own:])
+            show_indented(out, text(f"{path or 'beginning'}{page} ({ranks})", "dim"), INDENT)
+            snippet = window(clean(passage.text), wanted, SNIPPET)
+            show_indented(out, emphasised(snippet, wanted), INDENT + 2)
+        if found.more:
+            show_indented(out, text(f"{counted(found.more, 'more chunk')} of it found", "dim"), INDENT)
+        out.print()
 
 
 def _place(hit: Hit) -> str:

@@ -1,0 +1,1 @@
+"""Passages of hits, within a budget: what a reader is given."""
