@@ -27,6 +27,24 @@ if TYPE_CHECKING:
 @question_options
 @arm_options
 @click.option(
+    "--ef-search",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="How far an index that is a graph is walked (default: as configured).",
+)
+@click.option(
+    "--probes",
+    type=click.IntRange(1, 32_768),
+    metavar="N",
+    help="Clusters that are read where the index has them (default: as configured, or as built).",
+)
+@click.option(
+    "--oversampling",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Candidates of an index of signs, as multiples of the pool (default: as configured, or as built).",
+)
+@click.option(
     "--explain",
     is_flag=True,
     help="Show how each score came about, and the question's terms with their weights.",
@@ -44,6 +62,9 @@ def command(
     exact: bool,
     explain: bool,
     as_of: date | None,
+    ef_search: int | None,
+    probes: int | None,
+    oversampling: int | None,
     **conditions: Any,
 ) -> None:
     """Show the chunks that answer QUESTION best.
@@ -68,6 +89,9 @@ def command(
             exact=exact,
             explain=explain,
             as_of=as_of,
+            ef_search=ef_search,
+            probes=probes,
+            oversampling=oversampling,
         ),
     )
     if state.json:
