@@ -46,7 +46,7 @@ def test_a_refusal_ends_with_the_code_of_a_check(run: Run, fake: FakeEngine) -> 
     ("arguments", "said"),
     [
         (["--lists", "5"], "--lists without --kind"),
-        (["--ef-construction", "64", "--m", "16"], "--m, --ef-construction without --kind"),
+        (["--ef-construction", "64", "--m", "16"], "--ef-construction, --m without --kind"),
         (["--kind", "annoy"], "annoy"),
         (["--kind", "hnsw", "--m", "1"], "--m"),
     ],
