@@ -32,7 +32,11 @@ def test_what_was_built_is_shown(run: Run, fake: FakeEngine) -> None:
 def test_it_is_one_json_document(run: Run, fake: FakeEngine) -> None:
     fake.answers["build_index"] = BUILT
     found = document(run("index", "build", "--kind", "binary", "--json"))
-    assert (found["kind"], found["options"]["oversampling"], found["recall"]["recall@50"]) == ("binary", 16, 0.962)
+    assert (found["kind"], found["options"]["oversampling"], found["recall"]["recall@50"]) == (
+        "binary",
+        16,
+        0.962,
+    )
 
 
 def test_a_refusal_ends_with_the_code_of_a_check(run: Run, fake: FakeEngine) -> None:

@@ -118,7 +118,9 @@ def test_gates_name_the_lowest_of_several_settings() -> None:
         "lexical.recall@10": 0.96,
         "lexical.worst@10": 0.9,
     }
-    of_clusters = recall.values([row(method="ivfflat", recall=0.8), row(method="hnsw_fresh", build_seconds=1.5)])
+    of_clusters = recall.values(
+        [row(method="ivfflat", recall=0.8), row(method="hnsw_fresh", build_seconds=1.5)]
+    )
     assert of_clusters["recall@10"] == 0.8, "the index that the space has, whatever its kind"
     names = recall.gate_names(("exact", "hnsw", "ivfflat"), (10,))
     assert set(found) <= set(names)

@@ -10,17 +10,17 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support import databases, large
+from tests.support import bulk, databases
+from tests.support.hashing import hashed
 from tests.support.plans import Plans, explained, nodes, on, shown
 
+from veraz.config import SearchConfig
 from veraz.db.session import Database
-from veraz.engine import AsyncVeraz
 from veraz.nouns.question import Filters
 from veraz.ops import indexes
 from veraz.search import store
@@ -45,7 +45,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("hnsw", NEAREST, "<=>", {}, {"ef_search": 80}),
-        Kind("ivfflat", NEAREST, "<=>", {"lists": 20}, {"probes": 2}),
+        Kind("ivfflat", NEAREST, "<=>", {"lists": 12}, {"probes": 2}),
         Kind("binary", SIGNS, "<~>", {"oversampling": 64}, {"oversampling": 3}),
     )
 }
@@ -55,28 +55,51 @@ FILTERS = {
 }
 
 
+CHUNKS = 1500
+POOL = SearchConfig(pool=10)
+"""So that this many vectors are too many to be compared one by one."""
+
+
+async def fill(url: str) -> None:
+    async with await databases.open_engine(url) as engine:
+        identity = await engine.identity()
+        await bulk.without_index(engine, 1)
+        async with engine._database.maintenance(identity.tenant_id) as connection:
+            await connection.execute("select setseed(0.5)")
+            await bulk.fill_tenant(
+                connection, identity.tenant_id, space_id=1, documents=CHUNKS // 10, words=5, vocabulary=400
+            )
+
+
 async def build(url: str, kind: Kind) -> None:
-    """The vectors are random around an axis: with 64 times the pool, signs leave nothing out, so that they are not refused."""
+    """The vectors are random: with 64 times the pool, signs leave nothing out, so that they are not refused."""
     before, indexes.QUERIES = indexes.QUERIES, 3
     try:
-        async with await databases.open_engine(url, large.embedder()) as engine:
+        async with await databases.open_engine(url, search=POOL) as engine:
             await engine.build_index(kind.name, **kind.options)  # type: ignore[arg-type]
             await engine._analyze()
     finally:
         indexes.QUERIES = before
 
 
+@pytest.fixture(scope="module")
+def unindexed(server: str, template: str) -> Iterator[str]:
+    """The name of a database whose space lost its index."""
+    with databases.fresh(server, template) as url:
+        asyncio.run(fill(url))
+        yield str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def built(request: pytest.FixtureRequest, server: str, template: str) -> Iterator[tuple[str, Kind]]:
+def built(request: pytest.FixtureRequest, server: str, unindexed: str) -> Iterator[tuple[str, Kind]]:
     kind = KINDS[request.param]
-    with databases.fresh(server, large.database(server, template)) as url:
+    with databases.fresh(server, unindexed) as url:
         asyncio.run(build(url, kind))
         yield url, kind
 
 
 async def tenth_search(url: str, kind: Kind, filters: Filters) -> Plans:
-    words = large.words()
-    async with await databases.open_engine(url, large.embedder()) as engine:
+    async with await databases.open_engine(url, search=POOL) as engine:
         await engine._database._pool.resize(1, 1)
         asked: dict[str, Any] = {
             "lang": "en",
@@ -85,10 +108,10 @@ async def tenth_search(url: str, kind: Kind, filters: Filters) -> Plans:
             "trace": False,
             **kind.asked,
         }
-        for _ in range(9):
-            await engine.search(words.question(7), **asked)
+        for n in range(9):
+            await engine.search(f"question {n}", **asked)
         async with explained(engine) as plans:
-            await engine.search(words.question(7), **asked)
+            await engine.search("the tenth question", **asked)
     return plans
 
 
@@ -104,7 +127,7 @@ def walked(plans: Plans, kind: Kind) -> None:
     )
     read = [n for n in nodes(plan) if n.get("Relation Name") == "embedding_1"]
     assert len(read) == 1, shown(plan)
-    assert scans[0]["Actual Rows"] < 1500, f"the whole space was read\n{shown(plan)}"
+    assert scans[0]["Actual Rows"] < CHUNKS / 2, f"the whole space was read\n{shown(plan)}"
 
 
 @pytest.mark.parametrize("filters", FILTERS)
@@ -132,7 +155,7 @@ async def test_candidates_of_signs_are_sorted_by_their_vectors(built: tuple[str,
     sorts = [n for n in nodes(plan) if n["Node Type"] == "Sort"]
     assert any("distance" in key for n in sorts for key in n["Sort Key"]), shown(plan)
     (scan,) = on(plan, "embedding_1_binary")
-    assert scan["Actual Rows"] == 300, "three times the pool"
+    assert scan["Actual Rows"] == 30, "three times the pool"
 
 
 # that the check can fail
@@ -172,36 +195,34 @@ async def test_a_vector_that_is_joined_is_seen(
 
 
 async def test_an_index_that_is_gone_is_seen_and_searches_are_answered(
-    built: tuple[str, Kind], server: str, template: str
+    built: tuple[str, Kind], server: str
 ) -> None:
-    _, kind = built
-    with databases.fresh(server, large.database(server, template)) as url:
-        await asyncio.to_thread(build_in_thread, url, kind)
+    whole, kind = built
+    name = str(psycopg.conninfo.conninfo_to_dict(whole)["dbname"])
+    with databases.fresh(server, name) as url:
         with psycopg.connect(url, autocommit=True) as admin:
             admin.execute(
                 sql.SQL("drop index {}").format(sql.Identifier("veraz", f"embedding_1_{kind.name}"))
             )
         plans = await tenth_search(url, kind, Filters())
-        assert plans.found
         with pytest.raises(AssertionError):
             walked(plans, kind)
+        async with await databases.open_engine(url, search=POOL) as engine:
+            found = await engine.search("anything", lang="en", mode="semantic", trace=False)
+            exact = await engine.search("anything", lang="en", mode="semantic", exact=True, trace=False)
+        assert [h.chunk_id for h in found.hits] == [h.chunk_id for h in exact.hits]
 
 
-def build_in_thread(url: str, kind: Kind) -> None:
-    asyncio.run(build(url, kind))
-
-
-async def test_without_an_index_every_vector_is_compared(server: str, template: str) -> None:
-    with databases.fresh(server, large.database(server, template)) as url:
-        async with await databases.open_engine(url, large.embedder()) as engine:
+async def test_without_an_index_every_vector_is_compared(unindexed: str, server: str) -> None:
+    with databases.fresh(server, unindexed) as url:
+        async with await databases.open_engine(url, search=POOL) as engine:
             await engine.build_index("none")
             await engine._database._pool.resize(1, 1)
             async with explained(engine) as plans:
                 found = await engine.search("anything", lang="en", mode="semantic", trace=False)
-            exact = await engine.search("anything", lang="en", mode="semantic", exact=True, trace=False)
     assert plans.of(EXACT)
     assert found.config["semantic"] == {"index": "none", "ef_search": 120, "exact": True}
-    assert [h.chunk_id for h in found.hits] == [h.chunk_id for h in exact.hits]
+    assert len(found.hits) == 10
 
 
 # H04
@@ -211,7 +232,7 @@ async def test_distances_never_decrease_on_two_thousand_filtered_questions(built
     """Whatever order a relaxed scan yields, and although PostgreSQL 17 trusts it and drops a sort above it."""
     url, kind = built
     chance, asked = random.Random(5), 0
-    async with await databases.open_engine(url, large.embedder()) as engine:
+    async with await databases.open_engine(url, search=POOL) as engine:
         filters = [engine._resolved(f) for f in every_filter()]
         identity = await engine.identity()
         for _ in range(20):
@@ -226,7 +247,7 @@ async def test_distances_never_decrease_on_two_thousand_filtered_questions(built
                     assert scores == sorted(scores, reverse=True)
                     assert [entry.ranks["semantic"] for entry in ranked] == list(range(1, len(scores) + 1))
                     asked += bool(scores)
-    assert asked > 1500, "most found something"
+    assert asked > 1400, "most found something"
 
 
 def every_filter() -> list[Filters]:
@@ -234,47 +255,36 @@ def every_filter() -> list[Filters]:
         Filters(),
         Filters(sources=("bulk",)),
         Filters(authority=3),
-        Filters(revised_from=date(2024, 1, 10)),
-        Filters(where="title ~ '1' or source = 'rare'"),
-        Filters(where="heading ~ '7'"),
+        Filters(where="title ~ '7'"),
+        Filters(where="document = 'd3' or title ~ '11'"),
+        Filters(where="lang = 'fr'"),
     ]
 
 
 def semantic_question(chance: random.Random, kind: Kind) -> store.SemanticQuestion:
-    vector = large.place(f"{chance.random()} {large.FAR if chance.random() < 0.2 else ''}")
     return store.SemanticQuestion(
-        vector, 1, 10, ef_search=10, max_scan_tuples=300, exact=False, kind=kind.name,  # type: ignore[arg-type]
-        probes=1, cluster=300, oversampling=3,
+        hashed("order", str(chance.random())), 1, 10, ef_search=10, max_scan_tuples=200, exact=False,
+        kind=kind.name, probes=1, cluster=100, oversampling=3,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "where", [None, "source = 'bulk'", "source = 'rare'", "not source = 'bulk'", "heading ~ '7'"]
+    "filters", every_filter(), ids=["none", "source", "authority", "title", "few", "no language"]
 )
 async def test_as_many_as_match_and_nearly_those_of_an_exact_scan(
-    built: tuple[str, Kind], where: str | None
+    built: tuple[str, Kind], filters: Filters
 ) -> None:
-    """With what is recorded with the index, and filters that work with and against the question."""
+    """With what is recorded with the index."""
     url, kind = built
-    async with await databases.open_engine(url, large.embedder()) as engine:
-        await recall_of(engine, kind, Filters(where=where))
-
-
-async def recall_of(engine: AsyncVeraz, kind: Kind, filters: Filters) -> None:
     kept = total = 0
-    for n in range(6):
-        asked: dict[str, Any] = {
-            "lang": "en",
-            "mode": "semantic",
-            "k": 20,
-            "filters": filters,
-            "trace": False,
-        }
-        question = f"{large.words().question(4)} {n}"
-        found = await engine.search(question, **asked)
-        exact = await engine.search(question, exact=True, **asked)
-        assert found.config["semantic"]["index"] == kind.name
-        assert len(found.hits) == len(exact.hits)
-        kept += len({h.chunk_id for h in found.hits} & {h.chunk_id for h in exact.hits})
-        total += len(exact.hits)
-    assert kept >= 0.95 * total
+    async with await databases.open_engine(url, search=POOL) as engine:
+        for n in range(5):
+            asked: dict[str, Any] = {"lang": "en", "mode": "semantic", "filters": filters, "trace": False}
+            found = await engine.search(f"question {n}", **asked)
+            exact = await engine.search(f"question {n}", exact=True, **asked)
+            assert found.config["semantic"]["index"] == kind.name
+            assert len(found.hits) == len(exact.hits)
+            kept += len({h.chunk_id for h in found.hits} & {h.chunk_id for h in exact.hits})
+            total += len(exact.hits)
+    assert total == (0 if filters.where == "lang = 'fr'" else 50)
+    assert kept >= 0.9 * total
