@@ -23,10 +23,12 @@ from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
 MOST_EF_SEARCH = 1000
+MOST_PROBES = 32_768
 """pgvector takes no more."""
 LEAST_BUDGET = 16
 MOST_BUDGET = 1_000_000
 MOST_NEIGHBOURS = 50
+MOST_OVERSAMPLING = 1000
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -136,16 +138,19 @@ class ChatConfig(_Section, frozen=True):
 class SearchConfig(_Section, frozen=True):
     """`pool` candidates an arm; `budget` postings read before the lexical arm stops being exact; `rescored` candidates get
     exact BM25 scores; `fusion` is minmax, rrf, zscore, dbsf or convex, `semantic_weight` the semantic arm's share in it, `rrf_k`
-    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's. `fuzzy`: whether a word that nothing readable holds is
-    read as one that differs by a slip. `scorer`: bm25, or ts_rank_cd, which orders the `rescored` best by BM25 by PostgreSQL's
-    cover density. `rerank`: none, maxsim, cross-encoder, cohere, voyage, jina or llm; it sees the first `rerank_pool` hits, and
-    puts those in another order."""
+    the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's, as are the `probes` of a space with clusters;
+    `oversampling` times the pool are the candidates of a space with an index of signs; 0: as recorded with the index. `fuzzy`:
+    whether a word that nothing readable holds is read as one that differs by a slip. `scorer`: bm25, or ts_rank_cd, which orders
+    the `rescored` best by BM25 by PostgreSQL's cover density. `rerank`: none, maxsim, cross-encoder, cohere, voyage, jina or llm;
+    it sees the first `rerank_pool` hits, and puts those in another order."""
 
     pool: int = 100
     rescored: int = 600
     budget: int = 200_000
     ef_search: int = 120
     max_scan_tuples: int = 40_000
+    probes: int = 0
+    oversampling: int = 0
     fusion: Fusion = "minmax"
     semantic_weight: float = 0.6
     rrf_k: int = 60
@@ -158,6 +163,8 @@ class SearchConfig(_Section, frozen=True):
         self._at_least(1, "pool", "rescored", "budget", "max_scan_tuples", "rrf_k")
         self._between(1, 1000, "rerank_pool")
         self._between(1, MOST_EF_SEARCH, "ef_search")
+        self._between(0, MOST_PROBES, "probes")
+        self._between(0, MOST_OVERSAMPLING, "oversampling")
         self._between(0, 1, "semantic_weight")
 
     def reaching(self, k: int) -> SearchConfig:

@@ -106,6 +106,8 @@ from veraz.nouns.corpus import (
     AccessRule,
     EmbeddingBatch,
     Identity,
+    IndexBuilt,
+    IndexKind,
     IngestReport,
     RawItem,
     SourceSettings,
@@ -124,13 +126,16 @@ from veraz.nouns.question import Filters
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.rerank import RERANKERS
 from veraz.nouns.shown import Shown
-from veraz.nouns.status import Check, Initialised, LexicalState, Status
+from veraz.nouns.status import Check, Initialised, LexicalState, SpaceIndexed, Status
 from veraz.nouns.suite import Binding, ChunkPlace, Imported, Manifest, QueryRequest
 from veraz.nouns.sweep import IndexSetting, SweepReport
 from veraz.nouns.trace import Trace
+from veraz.ops import indexes as index_rules
 from veraz.ops import lifecycle, retention
 from veraz.ops import store as ops_store
 from veraz.ops.health import checks
+from veraz.ops.indexes import CUTOFFS, check_options, planned, signs_suffice, tried
+from veraz.ops.indexes import Plan as IndexPlan
 from veraz.ops.measure import recall, series
 from veraz.ops.measure import store as measure_store
 from veraz.ops.measure.live import Compared, Sampler
@@ -181,6 +186,7 @@ from veraz.schema.apply import (
     replay_digest,
     vacuum_documents,
 )
+from veraz.schema.indexes import WantedIndex, exchange
 from veraz.search import store as search_store
 from veraz.search.ahead import ahead_notes
 from veraz.search.fusion import Fused
@@ -646,6 +652,71 @@ class AsyncVeraz:
             merged[entry.analyser] = await self._changing(merge)
         return merged
 
+    async def build_index(
+        self,
+        kind: IndexKind,
+        *,
+        m: int | None = None,
+        ef_construction: int | None = None,
+        lists: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
+        progress: MeasureProgress | None = None,
+    ) -> IndexBuilt:
+        """Gives the space an index of another kind, or with other options; `none` takes it away. It is built beside the one that
+        searches walk and replaces it in one short transaction; writers wait while it is built. `m`, `ef_construction` and
+        `lists` are pgvector's; `probes` and `oversampling` are how far searches look unless told otherwise. Of an index of
+        signs is measured first what it would find of the corpus's own vectors: raises CheckFailed where that is less than 0.95
+        of the exact result. Raises UsageError for options of another kind and for a login that may not build, DatabaseError
+        where the server's memory does not suffice; the index that was there serves on."""
+        self._require_operator()
+        stated = check_options(
+            kind,
+            {"m": m, "ef_construction": ef_construction, "lists": lists, "probes": probes, "oversampling": oversampling},
+        )  # fmt: skip
+        space, report = await self.space(), progress or (lambda _stage, _done, _total: None)
+        async with self._database.maintenance() as connection:
+            vectors = await ops_store.space_vectors(connection, space.space_id)
+        plan = planned(kind, stated, vectors=vectors, dimension=space.spec.dimension)
+        found = await self._signs_measured(space, plan, progress) if kind == "binary" else {}
+        wanted = WantedIndex(
+            space.space_id,
+            space.spec.dimension,
+            space.spec.distance,
+            kind,
+            plan.built,
+            plan.options,
+            plan.memory,
+        )
+        report(f"build {kind}", 0, 1)
+        async with self._database.administration() as connection:
+            made = await exchange(connection, wanted)
+        report(f"build {kind}", 1, 1)
+        return IndexBuilt(
+            space.spec.name, kind, plan.options, vectors, made.size_bytes, made.seconds, found, made.notes
+        )
+
+    async def _signs_measured(
+        self, space: ops_store.Space, plan: IndexPlan, progress: MeasureProgress | None
+    ) -> Mapping[str, float]:
+        asked = plan.options["oversampling"]
+        measured = await self._measured(
+            Choices(
+                ks=CUTOFFS,
+                queries=index_rules.QUERIES,
+                methods=("binary",),
+                oversampling=tried(asked),
+                lexical=False,
+                m=plan.built["m"],
+                ef_construction=plan.built["ef_construction"],
+            ),
+            Filters(),
+            None,
+            "chunks",
+            progress,
+        )
+        return signs_suffice(measured.figures, asked, space.spec.name)
+
     # --- the life of a document
 
     async def _changing(self, work: Callable[[Connection], Awaitable[Result]]) -> Result:
@@ -829,15 +900,20 @@ class AsyncVeraz:
         as_of: date | None = None,
         group: Grouping | None = None,
         per_document: int | None = None,
+        ef_search: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions. `group="document"`: the best
         k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
-        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all."""
+        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all.
+        `ef_search`, `probes` and `oversampling` say how far the index of the space is read, whichever it has; None: as
+        configured."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(
             k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
-            declared=self.config.filters.meta,
+            declared=self.config.filters.meta, ef_search=ef_search, probes=probes, oversampling=oversampling,
         )  # fmt: skip
         check_choice("group", group, ("document",), optional=True)
         check_within("per_document", per_document, 0, 1000)
@@ -845,7 +921,8 @@ class AsyncVeraz:
         identity = await self.identity()
         ask = partial(
             self._search, identity, question, mode=mode, lang=lang, filters=filters, fusion=fusion,
-            exact=exact, explain=explain, as_of=as_of, rerank=rerank,
+            exact=exact, explain=explain, as_of=as_of, rerank=rerank, ef_search=ef_search, probes=probes,
+            oversampling=oversampling,
         )  # fmt: skip
         run = await (ask(k) if group is None else _deep_enough(ask, k))
         result = await self._assessed(identity, run)
@@ -977,6 +1054,9 @@ class AsyncVeraz:
         *,
         every: bool = False,
         measuring: bool = False,
+        ef_search: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
     ) -> SearchRun:
         """`every`: `k` is no wish but all that the configured pools hold."""
         resolved, config = self._resolved(filters or Filters(), as_of), self.config.search
@@ -1001,6 +1081,10 @@ class AsyncVeraz:
             few=few_rows(size.own, size.indexed, config.pool),
             own=size.own,
             indexed=size.indexed,
+            index=size.index,
+            ef_search=ef_search,
+            probes=probes,
+            oversampling=oversampling,
         )
         return await run_search(
             self._database,
@@ -2081,6 +2165,17 @@ class AsyncVeraz:
         texts = None
         if suite is not None:
             texts = tuple((await asyncio.to_thread(load_dataset, suite)).queries.values())
+        measured = await self._measured(choices, filters, texts, origin, progress)
+        return replace(measured, gates=check_gates(parsed, recall.values(measured.figures)))
+
+    async def _measured(
+        self,
+        choices: Choices,
+        filters: Filters,
+        texts: Sequence[str] | None,
+        origin: Origin | None,
+        progress: MeasureProgress | None,
+    ) -> IndexMeasurement:
         identity, space = await self.identity(), await self.space()
         async with self._database.transaction(identity) as connection:
             size = await search_store.corpus_size(connection, space.space_id)
@@ -2089,15 +2184,14 @@ class AsyncVeraz:
             self._database,
             identity,
             self._index_state(space, size),
-            MeasuredArms(space.space_id, self.config.search, filters),
+            MeasuredArms(space.space_id, self.config.search, filters, size.index, size.indexed),
             filters,
             choices,
             asked,
             bootstrap_interval,
             progress,
         )
-        measured = await measure.run()
-        return replace(measured, gates=check_gates(parsed, recall.values(measured.figures)))
+        return await measure.run()
 
     async def _gathered(
         self,
@@ -2176,8 +2270,9 @@ class AsyncVeraz:
         async with self._database.maintenance() as connection:
             counted = await ops_store.counts(connection)
             spaces = await ops_store.spaces(connection)
+            indexed = await ops_store.space_indexes(connection)
             lexical = await ops_store.lexical_state(connection)
-            health = await self._health(connection, lexical, replayed=replayed)
+            health = await self._health(connection, lexical, indexed, replayed=replayed)
         capabilities = self._database.capabilities
         return Status(
             version=__version__,
@@ -2195,8 +2290,9 @@ class AsyncVeraz:
                     "model": s.spec.model,
                     "dimension": s.spec.dimension,
                     "active": s.is_active,
+                    "index": i,
                 }
-                for s in spaces
+                for s, i in zip(spaces, indexed, strict=True)
             ),
             counts=counted,
             lexical=lexical,
@@ -2204,13 +2300,18 @@ class AsyncVeraz:
         )
 
     async def _health(
-        self, connection: Connection, lexical: Sequence[LexicalState], *, replayed: bool
+        self,
+        connection: Connection,
+        lexical: Sequence[LexicalState],
+        spaces: Sequence[SpaceIndexed],
+        *,
+        replayed: bool,
     ) -> tuple[Check, ...]:
         broken = await ops_store.invalid_indexes(connection)
         dead = await ops_store.dead_rows(connection)
         extensions = (await read_capabilities(connection)).extensions
         missing = [e.name for e in extensions if e.installed is None]
-        return checks(broken, lexical, dead, replayed=replayed, missing=missing)
+        return checks(broken, lexical, dead, replayed=replayed, missing=missing, spaces=spaces)
 
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are

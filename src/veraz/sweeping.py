@@ -117,6 +117,7 @@ class SearchBench:
             few=few_rows(size.own, size.indexed, arm.pool),
             own=size.own,
             indexed=size.indexed,
+            index=size.index,
         )
         stated = {
             name: value

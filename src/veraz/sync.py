@@ -18,7 +18,7 @@ from veraz.evaluation.sweeps.pipeline import Progress as SweepProgress
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer
 from veraz.nouns.context import Context
-from veraz.nouns.corpus import Access, AccessRule, Identity, IngestReport
+from veraz.nouns.corpus import Access, AccessRule, Identity, IndexBuilt, IndexKind, IngestReport
 from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis, Verb
 from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, StoredRun
 from veraz.nouns.evidence import Grouping, Mode, SearchResult
@@ -228,6 +228,35 @@ class Veraz:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
         return self._portal.run(self._engine.merge_index())
 
+    def build_index(
+        self,
+        kind: IndexKind,
+        *,
+        m: int | None = None,
+        ef_construction: int | None = None,
+        lists: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
+        progress: MeasureProgress | None = None,
+    ) -> IndexBuilt:
+        """Gives the space an index of another kind, or with other options; `none` takes it away. It is built beside the one that
+        searches walk and replaces it in one short transaction; writers wait while it is built. `m`, `ef_construction` and
+        `lists` are pgvector's; `probes` and `oversampling` are how far searches look unless told otherwise. Of an index of
+        signs is measured first what it would find of the corpus's own vectors: raises CheckFailed where that is less than 0.95
+        of the exact result. Raises UsageError for options of another kind and for a login that may not build, DatabaseError
+        where the server's memory does not suffice; the index that was there serves on."""
+        return self._portal.run(
+            self._engine.build_index(
+                kind,
+                m=m,
+                ef_construction=ef_construction,
+                lists=lists,
+                probes=probes,
+                oversampling=oversampling,
+                progress=progress,
+            )
+        )
+
     def standing(self, external_id: str, *, source: str) -> Standing:
         """A document as its operator sees it: who may read it, whether it is deleted, by what it is replaced. Raises ItemError
         where there is none."""
@@ -304,11 +333,16 @@ class Veraz:
         as_of: date | None = None,
         group: Grouping | None = None,
         per_document: int | None = None,
+        ef_search: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
     ) -> SearchResult:
         """The best k chunks that the caller may read. Scores are finite and higher is better; the order is total. With `as_of`
         the revisions are searched that held on that day, under today's permissions and deletions. `group="document"`: the best
         k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
-        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all."""
+        configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all.
+        `ef_search`, `probes` and `oversampling` say how far the index of the space is read, whichever it has; None: as
+        configured."""
         return self._portal.run(
             self._engine.search(
                 question,
@@ -324,6 +358,9 @@ class Veraz:
                 as_of=as_of,
                 group=group,
                 per_document=per_document,
+                ef_search=ef_search,
+                probes=probes,
+                oversampling=oversampling,
             )
         )
 

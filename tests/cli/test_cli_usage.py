@@ -118,7 +118,7 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
     flags = "-k 3 --mode lexical --lang es --fusion rrf --rerank maxsim --exact --explain --source a,b --doc-lang en"
     more = (
         "--as-of 2024-06-01 --min-authority 4 --license cc0,mit --jurisdiction es"
-        " --published-from 2019-01-01 --published-to 2019-12-31"
+        " --published-from 2019-01-01 --published-to 2019-12-31 --ef-search 300 --probes 7 --oversampling 12"
     )
     result = run(
         "search",
@@ -147,6 +147,9 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
         "exact": True,
         "explain": True,
         "as_of": date(2024, 6, 1),
+        "ef_search": 300,
+        "probes": 7,
+        "oversampling": 12,
     }
     assert (filters.sources, filters.authority, filters.langs) == (("a", "b"), 4, ("en",))
     assert (filters.revised_from, filters.revised_to) == (date(2020, 1, 1), date(2021, 12, 31))

@@ -403,6 +403,7 @@ async def every_way(engine: AsyncVeraz, expression: str) -> dict[str, set[UUID]]
     marked = replace(lexical, condition=marks), replace(near, condition=marks)
     async with engine._database.transaction(await engine.identity()) as connection:
         arms = await store.run_arms(connection, filters, lexical, near)
+        signs = await store.run_arms(connection, filters, None, replace(near, kind="binary"))
         quoted = await store.run_arms(connection, filters, *marked)
         quoted_narrow = await store.narrow(connection, filters, *marked)
         quoted_day = await store.run_arms_as_of(connection, filters, *marked, date(2200, 1, 1))
@@ -417,6 +418,7 @@ async def every_way(engine: AsyncVeraz, expression: str) -> dict[str, set[UUID]]
     found: dict[str, Sequence[Candidate] | None] = {
         "lexical": arms.lexical,
         "semantic": arms.semantic,
+        "semantic, signs": signs.semantic,
         "quoted, lexical": quoted.lexical,
         "quoted, semantic": quoted.semantic,
         "documents first, quoted, lexical": quoted_narrow.lexical,

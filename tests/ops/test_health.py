@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from veraz.nouns.status import Check, DeadRows, LexicalState
+import pytest
+
+from veraz.nouns.corpus import IndexKind
+from veraz.nouns.status import Check, DeadRows, LexicalState, SpaceIndexed
 from veraz.ops.health import LARGE_DELTA, checks
 
 
@@ -17,7 +20,7 @@ def found(**measured: object) -> dict[str, Check]:
 
 def test_a_healthy_database_has_nothing_to_fix() -> None:
     states = [lexical("a", merged=0, delta=LARGE_DELTA), lexical("b", merged=90_000, delta=90_000)]
-    assert [(c.ok, c.fix) for c in found(lexical=states).values()] == [(True, None)] * 5
+    assert [(c.ok, c.fix) for c in found(lexical=states).values()] == [(True, None)] * 6
 
 
 def test_every_tenant_whose_deltas_outgrew_its_index_is_named_with_its_command() -> None:
@@ -32,6 +35,27 @@ def test_a_broken_index_is_built_again_by_postgresql_and_not_by_a_merge() -> Non
         "embedding_1_hnsw",
         "reindex index concurrently veraz.embedding_1_hnsw",
     )
+
+
+def space(kind: IndexKind, size: int | None, unplaced: str | None = None) -> SpaceIndexed:
+    return SpaceIndexed("e5", kind, {}, None, size, unplaced)
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfflat", "binary"])
+def test_a_semantic_index_that_is_gone_is_named_with_its_command(kind: IndexKind) -> None:
+    check = found(spaces=[space(kind, None), space("none", None), space("hnsw", 8192)])["semantic indexes"]
+    assert (check.ok, check.detail, check.fix) == (
+        False,
+        f"space e5 has no valid index of kind {kind}, so every vector is compared",
+        f"veraz index build --kind {kind}",
+    )
+
+
+def test_an_index_that_never_took_its_place_is_named() -> None:
+    check = found(spaces=[space("ivfflat", 8192, "embedding_1_next")])["semantic indexes"]
+    assert not check.ok
+    assert check.detail == "embedding_1_next of space e5 was built and never took its place"
+    assert check.fix == "veraz index build --kind ivfflat"
 
 
 def test_a_missing_extension_is_named_with_its_command() -> None:

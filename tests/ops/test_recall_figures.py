@@ -104,7 +104,7 @@ def test_gates_name_the_lowest_of_several_settings() -> None:
     rows = [
         row(),
         row(recall=0.97, worst=0.5),
-        row(method="ivfflat", recall=0.8, worst=0.1),
+        row(method="ivfflat", recall=0.8, worst=0.1, build_seconds=1.5),
         row(method="exact", recall=1.0),
         row(arm="lexical", method="budgeted", recall=0.96),
     ]
@@ -118,6 +118,10 @@ def test_gates_name_the_lowest_of_several_settings() -> None:
         "lexical.recall@10": 0.96,
         "lexical.worst@10": 0.9,
     }
+    of_clusters = recall.values(
+        [row(method="ivfflat", recall=0.8), row(method="hnsw_fresh", build_seconds=1.5)]
+    )
+    assert of_clusters["recall@10"] == 0.8, "the index that the space has, whatever its kind"
     names = recall.gate_names(("exact", "hnsw", "ivfflat"), (10,))
     assert set(found) <= set(names)
     for name in recall.gate_names(methods.METHODS, (10, 50)):

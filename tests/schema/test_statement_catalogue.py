@@ -33,7 +33,7 @@ from veraz.nouns.shown import HiddenSuccessor, ShownRevision
 from veraz.nouns.status import Counts, DeadRows
 from veraz.ops.measure.store import ChunkRow, LiveIndexRow, QuestionRow, ScopeRow, SeriesRow
 from veraz.ops.show import FoundDocument
-from veraz.ops.store import RepeatedRow
+from veraz.ops.store import RepeatedRow, SpaceIndexRow
 from veraz.search.store import HydratedRow
 
 STAGES = (
@@ -80,6 +80,8 @@ MAINTENANCE = {
     "ops/purge_runs",
     "ops/purge_traces",
     "ops/set_retention",
+    "ops/space_indexes",
+    "ops/space_vectors",
     "ops/spaces",
 }
 ADMINISTRATOR = {"db/act_as", "db/backend", "db/capabilities", "db/rights"}
@@ -94,10 +96,15 @@ SCRIPTS = {
     "ops/measure/scratch_schema",
     "ops/measure/scratch_statistics",
     "ops/measure/scratch_table",
+    "schema/build_binary",
+    "schema/build_hnsw",
+    "schema/build_ivfflat",
     "schema/create_embedding_table",
+    "schema/drop_index",
+    "schema/rename_index",
 }
 """Data definition, and what is run over tables that a transaction makes for itself: not preparable. Every database of these tests
-runs the last; tests/ops/test_measure_index.py the others."""
+runs create_embedding_table; tests/ops the others."""
 
 
 READ_STAGES = ("answer", "assembly", "search", "traces")
@@ -168,6 +175,7 @@ ROWS: dict[str, type[Any]] = {
     "ops/measure/sample_questions": QuestionRow,
     "ops/measure/scope": ScopeRow,
     "ops/repeated_texts": RepeatedRow,
+    "ops/space_indexes": SpaceIndexRow,
     "ops/retention_policy": Retention,
     "search/hydrate": HydratedRow,
 }

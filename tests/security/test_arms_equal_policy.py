@@ -18,7 +18,7 @@ from tests.support.corpus import put, record
 from veraz.db.session import Connection
 from veraz.engine import AsyncVeraz
 from veraz.ingest import store as ingest_store
-from veraz.nouns.corpus import Access, Identity
+from veraz.nouns.corpus import Access, Identity, IndexKind
 from veraz.nouns.question import Filters
 from veraz.search import store
 
@@ -109,12 +109,12 @@ async def ids(connection: Connection, condition: str) -> set[UUID]:
 
 
 async def arms(
-    connection: Connection, engine: AsyncVeraz, *, exact: bool, as_of: date | None
+    connection: Connection, engine: AsyncVeraz, *, exact: bool, as_of: date | None, kind: IndexKind = "hnsw"
 ) -> dict[str, set[UUID]]:
     vector = (await (await engine._open_embedder()).embed([WORD], "query")).vectors[0]
     space = (await engine.space()).space_id
     lexical = store.LexicalQuestion(WORD, "en", 1000, 1_000_000, 1000)
-    semantic = store.SemanticQuestion(vector, space, 1000, 200, 40_000, exact)
+    semantic = store.SemanticQuestion(vector, space, 1000, 200, 40_000, exact, kind=kind)
     if as_of is None:
         found = await store.run_arms(connection, Filters(), lexical, semantic)
     else:
@@ -160,8 +160,9 @@ async def compare(
             (n, asdict(a)) for n, (a, _) in zip(names, given_, strict=True)
         ]
         wanted = await ids(connection, "is_current" if day is None else held_on(day))
-        for exact in (False, True):
-            found = await arms(connection, engine, exact=exact, as_of=day)
+        ways: list[tuple[bool, IndexKind]] = [(False, "hnsw"), (False, "binary"), (True, "hnsw")]
+        for exact, kind in ways:
+            found = await arms(connection, engine, exact=exact, as_of=day, kind=kind)
             assert found == {"lexical": wanted, "semantic": wanted}
         assert set(await store.hydrate(connection, sorted(await every_chunk(engine)))) == await ids(
             connection, "true"

@@ -21,7 +21,12 @@ def statement_of(name: str) -> Any:
     return statement(*name.rsplit("/", 1))
 
 
-SLOTS = {"embedding": embedding_table(1), **UNFILTERED.slots(), "parts": sql.SQL("true")}
+SLOTS = {
+    "embedding": embedding_table(1),
+    "dimension": sql.Literal(384),
+    **UNFILTERED.slots(),
+    "parts": sql.SQL("true"),
+}
 
 
 def filled(text: sql.SQL, **slots: sql.Composable) -> sql.Composable:

@@ -14,7 +14,7 @@ from veraz.cli import interrupt
 from veraz.cli.options import AUTHORITY, CUTOFFS, LIST, VerbGroup, subverb
 from veraz.cli.output import emit, encode
 from veraz.cli.render.bars import open_bars
-from veraz.cli.render.console import console, counted, duration, text
+from veraz.cli.render.console import console, counted, duration, size, text
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import CheckFailed, UsageError
@@ -23,6 +23,7 @@ from veraz.nouns.question import Filters
 
 if TYPE_CHECKING:
     from veraz.engine import AsyncVeraz
+    from veraz.nouns.corpus import IndexBuilt
     from veraz.nouns.measure import IndexMeasurement, LiveRecall
 
     SinceType = click.ParamType[datetime]
@@ -59,16 +60,62 @@ class Since(SinceType):
     example="veraz index build\nveraz index measure --suite judged/\nveraz index measure --live --since 7d",
 )
 def command() -> None:
-    """Look after the indexes: merge the lexical one, and measure what they miss."""
+    """Look after the indexes: build them, and measure what they miss."""
 
 
-@subverb(command, "build", example="veraz index build --tenant default")
+@subverb(
+    command,
+    "build",
+    example="veraz index build --tenant default\n"
+    "veraz index build --kind ivfflat --lists 200 --probes 20\n"
+    "veraz index build --kind binary --oversampling 16",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["hnsw", "ivfflat", "binary", "none"]),
+    help="Give the embedding space this index: a graph, clusters, a graph of signs, or none.",
+)
+@click.option(
+    "--m", type=click.IntRange(2, 100), metavar="N", help="Neighbours of a vector in a graph (default: 16)."
+)
+@click.option(
+    "--ef-construction",
+    type=click.IntRange(4, 1000),
+    metavar="N",
+    help="How far a graph's neighbours are looked for (default: 64).",
+)
+@click.option(
+    "--lists",
+    type=click.IntRange(1, 32_768),
+    metavar="N",
+    help="Clusters of ivfflat (default: by the number of vectors).",
+)
+@click.option(
+    "--probes",
+    type=click.IntRange(1, 32_768),
+    metavar="N",
+    help="Clusters of ivfflat that a search reads (default: by the number of lists).",
+)
+@click.option(
+    "--oversampling",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Candidates of binary that are scored again, as multiples of the pool (default: 8).",
+)
 @click.pass_obj
-def build(state: State) -> None:
-    """Merge what recent ingests added to the lexical index of the tenant into its sorted blocks.
+def build(state: State, /, kind: Any, **options: int | None) -> None:
+    """Merge what recent ingests added to the lexical index of the tenant into its sorted blocks; or, with --kind, build
+    the index of the embedding space.
 
-    Searching works before and during it; after it, questions read fewer rows.
+    Searching works before and during either. After a merge, questions read fewer rows. An index of another kind is
+    built beside the one that is there and replaces it when it is done; ingests wait meanwhile. Of an index of signs
+    (binary) is measured first what it would find of the corpus's own vectors: below 0.95 it is refused, exit code 5.
     """
+    if kind is not None:
+        _build_of_space(state, kind, options)
+        return
+    if stated := [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]:
+        raise UsageError(f"{', '.join(stated)} without --kind", fix="say of which index: --kind hnsw")
     started = time.perf_counter()
     with interrupt.saying(
         lambda: "stopped: merged analysers are committed; run veraz index build again to continue"
@@ -82,6 +129,38 @@ def build(state: State) -> None:
     for analyser, postings in sorted(merged.items()):
         out.print(text(f"{analyser}: {counted(postings, 'posting')} merged"))
     out.print(f"done in {duration(seconds)}" if any(merged.values()) else "nothing to merge")
+
+
+def _build_of_space(state: State, kind: Any, options: dict[str, int | None]) -> None:
+    bars = open_bars()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        bars.show(stage, done, total, f"{done:,} of {total:,}" if total > 1 else "")
+
+    async def work(engine: AsyncVeraz) -> IndexBuilt:
+        return await engine.build_index(kind, progress=progress, **options)
+
+    with interrupt.saying(lambda: "stopped: the index that was there serves on"):
+        made = with_engine(state, work, bars=bars)
+    if state.json:
+        emit(state, made)
+        return
+    out = console()
+    stated = "".join(f", {name} {value}" for name, value in made.options.items())
+    if made.kind == "none":
+        out.print(text(f"{made.space} has no index: every vector is compared"))
+    else:
+        out.print(
+            text(
+                f"{made.space} has {made.kind}{stated}: {counted(made.vectors, 'vector')}, {size(made.size_bytes)}"
+            )
+        )
+    if made.recall:
+        measured = ", ".join(f"{name} {value:.3f}" for name, value in made.recall.items())
+        out.print(text(f"measured before it was built: {measured}"))
+    for note in made.notes:
+        out.print(text(note, "dim"))
+    out.print(f"done in {duration(made.seconds)}")
 
 
 @subverb(
@@ -193,7 +272,7 @@ def build(state: State) -> None:
 def measure(context: click.Context, /, **given: Any) -> None:
     """Measure what approximate indexes miss: recall, time and size of each against the exact scan, on one snapshot.
 
-    The live HNSW index is measured in its place. The others are built over a copy of the vectors in a transaction that is
+    The index of the space is measured in its place. The others are built over a copy of the vectors in a transaction that is
     rolled back: nothing of them is ever seen by others, nor stays. With --live: what sampled searches found of the exact result.
     """
     state: State = context.obj

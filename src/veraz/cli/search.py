@@ -40,6 +40,24 @@ if TYPE_CHECKING:
     help="With --group: the most chunks of a document, 0 for all that were found (default: [context] per_document).",
 )
 @click.option(
+    "--ef-search",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="How far an index that is a graph is walked (default: as configured).",
+)
+@click.option(
+    "--probes",
+    type=click.IntRange(1, 32_768),
+    metavar="N",
+    help="Clusters that are read where the index has them (default: as configured, or as built).",
+)
+@click.option(
+    "--oversampling",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Candidates of an index of signs, as multiples of the pool (default: as configured, or as built).",
+)
+@click.option(
     "--explain",
     is_flag=True,
     help="Show how each score came about, and the question's terms with their weights.",
@@ -59,6 +77,9 @@ def command(
     as_of: date | None,
     group: Any,
     per_document: int | None,
+    ef_search: int | None,
+    probes: int | None,
+    oversampling: int | None,
     **conditions: Any,
 ) -> None:
     """Show the chunks that answer QUESTION best.
@@ -91,6 +112,9 @@ def command(
             as_of=as_of,
             group=group,
             per_document=per_document,
+            ef_search=ef_search,
+            probes=probes,
+            oversampling=oversampling,
         ),
     )
     if state.json:

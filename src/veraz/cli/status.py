@@ -9,12 +9,12 @@ import click
 
 from veraz.cli.options import verb
 from veraz.cli.output import emit
-from veraz.cli.render.console import console, counted, joined, plain_table, show_pairs, text
+from veraz.cli.render.console import console, counted, joined, plain_table, show_pairs, size, text
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 
 if TYPE_CHECKING:
-    from veraz.nouns.status import Status
+    from veraz.nouns.status import SpaceIndexed, Status
 
 
 @verb("status", example="veraz status --json")
@@ -57,11 +57,21 @@ def _rows(status: Status) -> Iterator[tuple[str, Any]]:
     for space in status.spaces:
         active = "active" if space.get("active") else "not active"
         yield "space", f"{space['name']} ({space['model']}, {space['dimension']} dimensions, {active})"
+        if (index := space.get("index")) is not None:
+            yield "its index", _index(index)
     yield (
         "corpus",
         f"{counted(counts.documents, 'document')}, {counted(counts.revisions, 'revision')}, {counted(counts.chunks, 'chunk')}",
     )
     yield "in", f"{counted(counts.sources, 'source')} of {counted(counts.tenants, 'tenant')}"
+
+
+def _index(index: SpaceIndexed) -> str:
+    if index.kind == "none":
+        return "none: every vector is compared"
+    options = "".join(f", {name} {value}" for name, value in index.options.items())
+    built = f", built {index.built_at:%Y-%m-%d %H:%M}" if index.built_at else ""
+    return f"{index.kind}{options}, {'missing' if index.bytes is None else size(index.bytes)}{built}"
 
 
 def _lexical(status: Status) -> Any:

@@ -191,6 +191,35 @@ class SpaceSpec:
     fingerprint: str  # sha256 of the weights, or the provider's model revision
 
 
+IndexKind = Literal["hnsw", "ivfflat", "binary", "none"]
+"""How the nearest vectors of a space are found: `hnsw` a graph, `ivfflat` clusters, `binary` a graph of signs whose candidates
+are scored again by their vectors, `none`: every vector is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceIndex:
+    """The index of a space. `options`: what it was built with (m, ef_construction, lists), and how far a search looks unless told
+    otherwise (probes, oversampling)."""
+
+    kind: IndexKind = "hnsw"
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBuilt:
+    """What a build of a space's index made. `recall`: of an index of signs, what it was measured to find of the exact result on
+    the corpus's own vectors before it was built, by its cut-off (`recall@10`)."""
+
+    space: str
+    kind: IndexKind
+    options: Mapping[str, int]
+    vectors: int
+    size_bytes: int
+    seconds: float
+    recall: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingBatch:
     vectors: Vectors

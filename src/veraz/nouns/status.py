@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from veraz.nouns.corpus import IndexKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,19 @@ class DeadRows:
     table: str
     live: int
     dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceIndexed:
+    """The index that is recorded for a space. `bytes`: None where it is missing or not valid; `unplaced`: the name of one that
+    was built and never took its place."""
+
+    space: str
+    kind: IndexKind
+    options: Mapping[str, int]
+    built_at: datetime | None
+    bytes: int | None
+    unplaced: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

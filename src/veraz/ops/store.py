@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
 
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
-from veraz.db.statements import statement
-from veraz.nouns.corpus import SpaceSpec
+from veraz.db.statements import space_statement, statement
+from veraz.nouns.corpus import IndexKind, SpaceSpec
 from veraz.nouns.repeated import Repeated, RepeatedText
-from veraz.nouns.status import Counts, DeadRows, LexicalState
+from veraz.nouns.status import Counts, DeadRows, LexicalState, SpaceIndexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,40 @@ async def counts(connection: Connection) -> Counts:
 async def spaces(connection: Connection) -> tuple[Space, ...]:
     rows = await (await connection.execute(statement("ops", "spaces"))).fetchall()
     return tuple(Space(row[0], SpaceSpec(*row[1:11]), row[11]) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceIndexRow:
+    """The columns of space_indexes.sql."""
+
+    space: str
+    space_id: int
+    kind: IndexKind
+    options: str
+    built_at: datetime | None
+    bytes: int | None
+    unplaced: str | None
+
+
+async def space_indexes(connection: Connection) -> tuple[SpaceIndexed, ...]:
+    rows = await rows_of(connection, SpaceIndexRow, statement("ops", "space_indexes"), {})
+    return tuple(
+        SpaceIndexed(
+            r.space,
+            r.kind,
+            msgspec.json.decode(r.options, type=dict[str, int]),
+            r.built_at,
+            r.bytes,
+            r.unplaced,
+        )
+        for r in rows
+    )
+
+
+async def space_vectors(connection: Connection, space_id: int) -> int:
+    row = await (await connection.execute(space_statement("ops", "space_vectors", space_id))).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 async def lexical_state(connection: Connection) -> tuple[LexicalState, ...]:

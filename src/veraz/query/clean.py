@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime
 from typing import get_args
 
+from veraz.config import MOST_EF_SEARCH, MOST_OVERSAMPLING, MOST_PROBES
 from veraz.errors import UsageError
 from veraz.filters.typed import Declared, resolve
 from veraz.nouns.evidence import Mode
@@ -42,10 +43,16 @@ def check_search(
     fusion: str | None = None,
     rerank: str | None = None,
     declared: Declared | None = None,
+    ef_search: int | None = None,
+    probes: int | None = None,
+    oversampling: int | None = None,
 ) -> None:
     """Raises UsageError for an argument that means nothing, before anything is searched or routed: Python does not check types,
     and a mistaken name must not be read as a default. `declared`: types of keys of the metadata."""
     check_count("k", k, fix="ask for at least one hit: -k 10", optional=True)
+    check_within("ef_search", ef_search, 1, MOST_EF_SEARCH)
+    check_within("probes", probes, 1, MOST_PROBES)
+    check_within("oversampling", oversampling, 1, MOST_OVERSAMPLING)
     check_choice("mode", mode, MODES)
     check_choice("fusion", fusion, FUSIONS, optional=True)
     check_choice("rerank", rerank, RERANKERS, optional=True)

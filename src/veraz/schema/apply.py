@@ -20,7 +20,7 @@ from veraz.nouns.corpus import SpaceSpec
 OWNER, APP, OPS, AUTH = ROLES = ("veraz_owner", "veraz_app", "veraz_ops", "veraz_auth")
 _LOCK = 0x7665_7261_7A00
 _BULKY = ("document", "revision", "section", "chunk", "chunk_lexical", "posting")
-_OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
+OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ async def _without_usage(connection: AsyncConnection[Any], extension_schema: str
 
 
 async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> list[str]:
-    await _as_owner(connection, extension_schema)
+    await act_as_owner(connection, extension_schema)
     state = await installed_version(connection)
     present = state[0] if state else -1
     if present > latest_version():
@@ -266,7 +266,7 @@ async def _migrate(connection: AsyncConnection[Any], extension_schema: str) -> l
 
 
 async def _replay(connection: AsyncConnection[Any], extension_schema: str, *, force: bool) -> bool:
-    await _as_owner(connection, extension_schema)
+    await act_as_owner(connection, extension_schema)
     state = await installed_version(connection)
     if not force and state and state[1] == replay_digest():
         await connection.execute("reset role")
@@ -291,7 +291,8 @@ async def _as_authenticator(connection: AsyncConnection[Any], command: sql.SQL) 
     await connection.execute(sql.SQL("revoke create on schema {} from {}").format(schema, auth))
 
 
-async def _as_owner(connection: AsyncConnection[Any], extension_schema: str) -> None:
+async def act_as_owner(connection: AsyncConnection[Any], extension_schema: str) -> None:
+    """For the rest of the transaction, with the search path that the schema's statements need."""
     await connection.execute(sql.SQL("set local role {}").format(sql.Identifier(OWNER)))
     path = sql.SQL(", ").join(
         [sql.Identifier("veraz"), sql.Identifier(extension_schema), sql.Identifier("pg_temp")]
@@ -307,14 +308,12 @@ def _command(script: Script, extension_schema: str) -> sql.SQL:
 async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> int:
     """Registers an embedding space and makes its table and index. The first one becomes active. Returns its id.
 
-    This is the one place that writes data-definition statements for a space: a table cannot be a parameter.
+    Here and in `indexes.py` data-definition statements for a space are written: a table cannot be a parameter.
     """
     async with connection.transaction():
         await lock_installation(connection)
-        schemas = await (
-            await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
-        ).fetchall()
-        await _as_owner(connection, str(schemas[0][0]))
+        schema = await extension_schema_of(connection)
+        await act_as_owner(connection, schema)
         row = await (await connection.execute(statement("schema", "find_space"), [space.name])).fetchone()
         if row is not None:
             return int(row[0])
@@ -326,15 +325,21 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
             statement("schema", "create_embedding_table").format(
                 embedding=embedding_table(space_id),
                 dimension=sql.Literal(space.dimension),
-                operators=sql.Identifier(_OPERATOR_CLASS[space.distance]),
+                operators=sql.Identifier(OPERATOR_CLASS[space.distance]),
                 index=sql.Identifier(f"embedding_{space_id}_hnsw"),
                 document_index=sql.Identifier(f"embedding_{space_id}_document"),
             )
         )
         for script in scripts("replay"):
             if script.name.endswith(("_policies.sql", "_grants.sql")):
-                await connection.execute(_command(script, str(schemas[0][0])))
+                await connection.execute(_command(script, schema))
         return space_id
+
+
+async def extension_schema_of(connection: AsyncConnection[Any]) -> str:
+    """Where the extensions are, in an installed database."""
+    cursor = await connection.execute(statement("schema", "extension_schemas"), [list(EXTENSIONS)])
+    return str((await cursor.fetchall())[0][0])
 
 
 async def analyse_tables(connection: AsyncConnection[Any], space_id: int) -> bool:

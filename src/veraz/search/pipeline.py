@@ -17,7 +17,7 @@ import numpy as np
 from veraz.config import SearchConfig
 from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
-from veraz.nouns.corpus import Identity, Vectors
+from veraz.nouns.corpus import Identity, SpaceIndex, Vectors
 from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult, spelling_note
 from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Owner
@@ -52,7 +52,9 @@ __all__ = [
 class SearchRequest:
     """A question as search takes it: `lang` is the analyser's language, already decided; `k` hits are returned; `exact` reads
     every posting and compares every vector, `few` the latter alone; `as_of` searches the revisions that held on that day. `own`
-    current chunks of the tenant and `indexed` vectors of all tenants decide how a filtered search goes about it."""
+    current chunks of the tenant and `indexed` vectors of all tenants decide how a filtered search goes about it. `index`
+    is the one that the space has; `ef_search`, `probes` and `oversampling` say how far it is read; None: as configured, or
+    recorded with it."""
 
     question: str
     lang: str
@@ -67,6 +69,10 @@ class SearchRequest:
     few: bool = False
     own: int = 0
     indexed: int = 0
+    index: SpaceIndex = field(default_factory=SpaceIndex)
+    ef_search: int | None = None
+    probes: int | None = None
+    oversampling: int | None = None
 
 
 class Timer:
@@ -330,15 +336,32 @@ def _semantic_question(
 ) -> store.SemanticQuestion | None:
     if vector is None or space_id is None:
         return None
+    looked = looks(request, config)
+    lists = request.index.options.get("lists", 1)
     return store.SemanticQuestion(
         vector,
         space_id,
         config.pool,
-        config.ef_search,
+        looked["ef_search"],
         config.max_scan_tuples,
-        request.exact or request.few,
+        request.exact or request.few or request.index.kind == "none",
         _condition(request, reading),
+        kind=request.index.kind,
+        probes=looked.get("probes", 1),
+        cluster=max(1, request.indexed // lists),
+        oversampling=looked.get("oversampling", 1),
     )
+
+
+def looks(request: SearchRequest, config: SearchConfig) -> dict[str, int]:
+    """How far the index of the space is read: as the request says, else the configuration, else what is recorded with it."""
+    options = request.index.options
+    found = {"ef_search": request.ef_search or config.ef_search}
+    if request.index.kind == "ivfflat":
+        found["probes"] = request.probes or config.probes or options.get("probes", 1)
+    if request.index.kind == "binary":
+        found["oversampling"] = request.oversampling or config.oversampling or options.get("oversampling", 8)
+    return found
 
 
 EVERY_POSTING = 2_000_000_000
@@ -521,7 +544,7 @@ def _bounded(
         wanted = max(lexical.rescored, lexical.pool)
         lexical = replace(lexical, walked=math.ceil(PATIENCE * wanted / share))
     if semantic is not None:
-        reach = math.ceil(PATIENCE * max(semantic.pool, semantic.ef_search) / share)
+        reach = math.ceil(PATIENCE * max(semantic.pool, semantic.reach) / share)
         semantic = replace(semantic, max_scan_tuples=min(semantic.max_scan_tuples, reach))
     return lexical, semantic
 
@@ -555,7 +578,7 @@ async def _repair(
             found = await store.lexical_permitted(connection, request.filters, lexical)
         short["lexical"] = len(arms.lexical or ()), len(found)
         arms = replace(arms, lexical=found, lexical_exact=True, proven=0)
-    if semantic is not None and _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact):
+    if semantic is not None and _semantic_short(arms, semantic):
         with timer.stage("repair"):
             found = await store.semantic_exact(connection, request.filters, semantic)
         short["semantic"] = len(arms.semantic or ()), len(found)
@@ -574,7 +597,7 @@ async def _repair_filtered(
     """The same where a filter is what came in between: what meets it is found first, once for both arms."""
     again = (
         lexical if lexical and _came_up_short(arms.lexical, lexical.pool, arms.lexical_exact) else None,
-        semantic if semantic and _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact) else None,
+        semantic if semantic and _semantic_short(arms, semantic) else None,
     )
     if again == (None, None):
         return arms, None
@@ -637,6 +660,10 @@ async def _compared(
 
 def _came_up_short(candidates: Sequence[Candidate] | None, pool: int, exact: bool) -> bool:
     return candidates is not None and not exact and len(candidates) < pool
+
+
+def _semantic_short(arms: store.ArmResults, semantic: store.SemanticQuestion) -> bool:
+    return arms.semantic_starved or _came_up_short(arms.semantic, semantic.pool, arms.semantic_exact)
 
 
 def _shortfall(repaired: Mapping[str, tuple[int, int]]) -> dict[str, Any] | None:
@@ -815,7 +842,7 @@ def _configuration(
             "exact": arms.lexical_exact,
             "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
         },
-        "semantic": {"ef_search": config.ef_search, "exact": arms.semantic_exact},
+        "semantic": {"index": request.index.kind, **looks(request, config), "exact": arms.semantic_exact},
         **_of_filters(request, arms),
         "methods": sorted(METHODS),
     }

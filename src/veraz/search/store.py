@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -11,12 +11,13 @@ from uuid import UUID
 import msgspec
 import numpy as np
 import psycopg
+from psycopg import sql
 
 from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.filters.compose import Composed, composed
-from veraz.nouns.corpus import Span, Vectors
+from veraz.nouns.corpus import IndexKind, SpaceIndex, Span, Vectors
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
@@ -50,8 +51,18 @@ class LexicalQuestion:
     scorer: str = "bm25"
 
 
+MOST_EF = 1000
+"""pgvector's limit of hnsw.ef_search."""
+MOST_PROBES = 32_768
+"""pgvector's limit of ivfflat.probes."""
+
+
 @dataclass(frozen=True, slots=True)
 class SemanticQuestion:
+    """`kind` is the index that the space has: `ef_search` bounds the walk of a graph, `probes` are the clusters that are read of
+    one that is made of them, each of about `cluster` vectors, and `oversampling` times the pool are the candidates of one of
+    signs. A scan that filters leave short goes on until it has seen `max_scan_tuples`. `exact`: every vector is compared."""
+
     vector: Vectors
     space_id: int
     pool: int
@@ -59,6 +70,23 @@ class SemanticQuestion:
     max_scan_tuples: int
     exact: bool
     condition: Condition | None = None
+    kind: IndexKind = "hnsw"
+    probes: int = 1
+    cluster: int = 1000
+    oversampling: int = 1
+
+    @property
+    def candidates(self) -> int:
+        return self.pool * self.oversampling if self.kind == "binary" else self.pool
+
+    @property
+    def reach(self) -> int:
+        """The ef_search of the scan: no less than the candidates of signs, which are far from sure."""
+        return min(MOST_EF, max(self.ef_search, self.candidates)) if self.kind == "binary" else self.ef_search
+
+    @property
+    def max_probes(self) -> int:
+        return min(MOST_PROBES, max(self.probes, -(-self.max_scan_tuples // max(1, self.cluster))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +94,8 @@ class ArmResults:
     """None: the arm was not asked. `unseen`: the lexemes of the question's words that nothing holds that the caller may read;
     None where nobody looked. `proven`: how many of the lexical candidates, from the first, are proved to be the best there are,
     although not everything was read. `has_no_terms`: the question is of function words alone. `share`: of the documents, as the
-    filters' sample had it; `documents_first`: those that the filters leave were found before anything was scored."""
+    filters' sample had it; `documents_first`: those that the filters leave were found before anything was scored.
+    `semantic_starved`: a scan of signs gave up before it had the candidates that are to be scored again."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
@@ -77,6 +106,7 @@ class ArmResults:
     has_no_terms: bool = False
     share: float | None = None
     documents_first: bool = False
+    semantic_starved: bool = False
 
 
 async def run_arms(
@@ -119,10 +149,17 @@ async def run_arms(
         semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
         lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
+        semantic_starved=_starved(semantic, semantic_rows),
         unseen=unseen,
         proven=proven,
         has_no_terms=no_terms,
     )
+
+
+def _starved(question: SemanticQuestion | None, rows: Sequence[tuple[Any, ...]] | None) -> bool:
+    if question is None or question.exact or question.kind != "binary":
+        return False
+    return (rows[0][4] if rows else 0) < question.candidates
 
 
 async def _run_quoted(
@@ -258,7 +295,8 @@ async def nearest_share(
     async with connection.pipeline():
         await connection.execute(statement("search", "scan_settings"), _scan_settings(question))
         await connection.execute(statement("search", "scan_order"), {"by_index": True})
-        query = space_statement("search", "nearest_share", question.space_id, **found.slots())
+        name = "nearest_share_binary" if question.kind == "binary" else "nearest_share"
+        query = _over_space(name, question, found)
         cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "scan_order"), {"by_index": False})
         row = await cursor.fetchone()
@@ -363,19 +401,22 @@ async def _active_space(connection: Connection) -> int | None:
 @dataclass(frozen=True, slots=True)
 class CorpusSize:
     """`analysers` of the tenant's corpus, most chunks first; `own` current chunks of the tenant; `indexed` vectors of all tenants
-    in the space's index, from its size: right to a tenth; 0 where there is no index."""
+    in the space's index, from its size: right to a tenth; 0 where there is no index. `index`: the one that the space has."""
 
     analysers: tuple[str, ...]
     own: int
     indexed: int
+    index: SpaceIndex = field(default_factory=SpaceIndex)
 
 
 async def corpus_size(connection: Connection, space_id: int | None) -> CorpusSize:
     cursor = await connection.execute(statement("search", "corpus_size"), {"space_id": space_id})
     rows = await cursor.fetchall()
-    return CorpusSize(
-        tuple(r[0] for r in rows), sum(r[1] for r in rows), max((r[2] or 0 for r in rows), default=0)
-    )
+    index = SpaceIndex()
+    if rows and rows[0][3] is not None:
+        index = SpaceIndex(rows[0][3], msgspec.json.decode(rows[0][4], type=dict[str, int]))
+    own, indexed = sum(int(r[1]) for r in rows), max((r[2] or 0 for r in rows), default=0)
+    return CorpusSize(tuple(r[0] for r in rows), own, indexed, index)
 
 
 def _conditions(filters: Filters, of_filter: Composed) -> dict[str, Any]:
@@ -407,7 +448,12 @@ def _lexical_parameters(question: LexicalQuestion, filters: Filters, found: Comp
 
 
 def _scan_settings(question: SemanticQuestion) -> dict[str, str]:
-    return {"ef_search": str(question.ef_search), "max_scan_tuples": str(question.max_scan_tuples)}
+    return {
+        "ef_search": str(question.reach),
+        "max_scan_tuples": str(question.max_scan_tuples),
+        "probes": str(min(MOST_PROBES, question.probes)),
+        "max_probes": str(question.max_probes),
+    }
 
 
 async def _ask_semantic(
@@ -420,10 +466,17 @@ async def _ask_semantic(
         **_demanded(question.condition),
         "vector": vector_text(question.vector),
         "pool": question.pool,
+        "candidates": question.candidates,
     }
-    name = "semantic_exact" if exactly else "semantic"
-    query = space_statement("search", name, question.space_id, **found.slots())
+    approximate = "semantic_binary" if question.kind == "binary" else "semantic"
+    query = _over_space("semantic_exact" if exactly else approximate, question, found)
     return await connection.execute(query, parameters)
+
+
+def _over_space(name: str, question: SemanticQuestion, found: Composed) -> sql.Composed:
+    """`{dimension}` too: a type's length cannot be bound, and the index's expression has it."""
+    dimension = sql.Literal(len(question.vector))
+    return space_statement("search", name, question.space_id, dimension=dimension, **found.slots())
 
 
 async def semantic_exact(

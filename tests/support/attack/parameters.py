@@ -164,6 +164,8 @@ def _of_an_administrator(siege: Siege) -> Mapping[str, Any]:
         "xid": "1",
         "everywhere": True,
         "power": "USAGE",
+        "index": "veraz.embedding_1_hnsw",
+        "options": "{}",
         "schema": "public",
     }
 
@@ -182,6 +184,7 @@ def _of_a_search() -> Mapping[str, Any]:
         "as_of": date(2024, 6, 1),
         "today": datetime.now(UTC).date(),
         "pool": 1000,
+        "candidates": 1000,
         "budget": 1_000_000,
         "rescored": 1000,
         "walked": 1_000_000,

@@ -99,6 +99,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def size(count: int) -> str:
+    """Bytes: `0.4 MB`, `1.25 GB`."""
+    return f"{count / 2**20:,.1f} MB" if count < 2**30 else f"{count / 2**30:,.2f} GB"
+
+
 def duration(seconds: float) -> str:
     """`0.8 s`, `42 s`, `3 min 05 s`, `2 h 10 min`."""
     if seconds < 10:

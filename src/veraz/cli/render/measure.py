@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from veraz.cli.render.console import counted, duration, plain_table, show_pairs, text
+from veraz.cli.render.console import counted, duration, plain_table, show_pairs, size, text
 from veraz.nouns.evaluation import GateResult
 from veraz.nouns.measure import IndexFigure, IndexMeasurement, LiveRecall, RecallDay
 
@@ -79,7 +79,7 @@ def _figures(arm: str, rows: Sequence[IndexFigure]) -> Table:
             f"{row.worst:.2f}",
             f"{row.p50_ms:,.1f} ms",
             f"{row.p95_ms:,.1f} ms",
-            _size(row.size_bytes) if row.size_bytes else "–",
+            size(row.size_bytes) if row.size_bytes else "–",
             duration(row.build_seconds) if row.build_seconds is not None else "–",
         )
         before = name
@@ -88,10 +88,6 @@ def _figures(arm: str, rows: Sequence[IndexFigure]) -> Table:
 
 def _settings(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value:,}" for name, value in settings.items())
-
-
-def _size(size: int) -> str:
-    return f"{size / 2**20:,.1f} MB" if size < 2**30 else f"{size / 2**30:,.2f} GB"
 
 
 def _show_live(out: Console, found: LiveRecall) -> None:

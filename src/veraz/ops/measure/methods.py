@@ -19,7 +19,8 @@ MOST_EF = 1000
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a caller states of a measurement; None and empty leave it to the size of the store. `ks`: where recall is cut;
-    `queries`: the most that are asked; `seed` decides which are drawn."""
+    `queries`: the most that are asked; `seed` decides which are drawn. `m` and `ef_construction` of graphs that are
+    built; None: as the live index has them."""
 
     ks: tuple[int, ...] = (10, 50)
     queries: int = 100
@@ -31,6 +32,8 @@ class Choices:
     oversampling: tuple[int, ...] = (8,)
     lexical: bool = True
     seed: int = 1
+    m: int | None = None
+    ef_construction: int | None = None
 
     @property
     def built(self) -> tuple[Method, ...]:

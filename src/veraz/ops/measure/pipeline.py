@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -158,8 +158,10 @@ class Arms(Protocol):
     async def exact(self, connection: Connection, vector: Vectors, pool: int) -> Ranked: ...
 
     async def approximate(
-        self, connection: Connection, vector: Vectors, pool: int, ef_search: int
-    ) -> Ranked: ...
+        self, connection: Connection, vector: Vectors, pool: int, looked: Mapping[str, int]
+    ) -> Ranked:
+        """By the index that the space has. `looked`: how far it is read (ef_search, probes, oversampling)."""
+        ...
 
     async def lexical(
         self, connection: Connection, text: str, analyser: str, pool: int, *, exact: bool
@@ -225,7 +227,7 @@ class Measure:
                 raise _nothing(self._identity)
             live = await store.live_index(connection, self._state.space_id)
             exact = await self._semantic(connection, live)
-            if self._choices.built:
+            if self._built(live):
                 await self._tried(experiment, exact, live)
                 await experiment.as_reader()
             if self._choices.lexical:
@@ -282,25 +284,57 @@ class Measure:
         exact, times = await self._asked("exact", scan)
         if "exact" in self._choices.methods:
             self._keep(Answers("semantic", "exact", {}, exact, times), exact)
-        if "hnsw" not in self._choices.methods:
+        if not self._in_place(live):
+            if "hnsw" in self._choices.methods:
+                self._notes.append(
+                    f"hnsw: the index of the space is of kind {live.kind}; hnsw_fresh measures one that is made anew"
+                )
             return exact
         if live.index_bytes is None:
-            self._notes.append("hnsw: the space has no valid index: see veraz status")
+            self._notes.append(f"{live.kind}: the space has no valid index: see veraz status")
             return exact
-        for setting in settings_of("hnsw", self._choices, self._shape(live, 0)):
-            ranked, times = await self._asked("hnsw", self._live_scan(connection, setting))
-            answers = Answers("semantic", "hnsw", setting.shown, ranked, times, live.index_bytes)
+        assert live.kind != "none"
+        for setting in settings_of(live.kind, self._as_recorded(live), self._shape(live, 0)):
+            ranked, times = await self._asked(live.kind, self._live_scan(connection, setting))
+            answers = Answers("semantic", live.kind, setting.shown, ranked, times, live.index_bytes)
             self._keep(answers, exact)
         return exact
 
+    def _in_place(self, live: store.LiveIndexRow) -> bool:
+        """Whether the index of the space is one that is measured, with options that are its own."""
+        if live.kind not in self._choices.methods:
+            return False
+        stated = {name: getattr(self._choices, name) for name in ("m", "ef_construction", "lists")}
+        own = {**methods.options_of(live.options), **msgspec.json.decode(live.recorded, type=dict[str, int])}
+        return all(value is None or value == own.get(name, value) for name, value in stated.items())
+
+    def _built(self, live: store.LiveIndexRow) -> tuple[Method, ...]:
+        return tuple(m for m in self._choices.built if not (m == live.kind and self._in_place(live)))
+
+    def _as_recorded(self, live: store.LiveIndexRow) -> Choices:
+        own = msgspec.json.decode(live.recorded, type=dict[str, int])
+        probes = self._choices.probes or ((own["probes"],) if "probes" in own else ())
+        return replace(self._choices, lists=own.get("lists"), probes=probes)
+
     def _live_scan(self, connection: Connection, setting: Setting) -> Callable[[Probe], Awaitable[Ranked]]:
+        looked = {
+            name: n for name, n in setting.shown.items() if name in ("ef_search", "probes", "oversampling")
+        }
+
         async def scan(probe: Probe) -> Ranked:
-            return await self._arms.approximate(connection, probe.vector, self._pool + 1, setting.ef_search)
+            return await self._arms.approximate(connection, probe.vector, self._pool + 1, looked)
 
         return scan
 
     def _shape(self, live: store.LiveIndexRow, rows: int) -> Shape:
-        return Shape(rows, self._pool, **methods.options_of(live.options), ef_search=self._state.ef_search)
+        graph = methods.options_of(live.options)
+        return Shape(
+            rows,
+            self._pool,
+            m=self._choices.m or graph["m"],
+            ef_construction=self._choices.ef_construction or graph["ef_construction"],
+            ef_search=self._state.ef_search,
+        )
 
     # --- other indexes, over a copy
 
@@ -317,7 +351,7 @@ class Measure:
         self._progress("copy", 1, 1)
         assert centre is not None  # the reader saw vectors of this snapshot
         shape = self._shape(live, self._copied)
-        for method in self._choices.built:
+        for method in self._built(live):
             settings = settings_of(method, self._choices, shape)
             size, seconds = await self._build(connection, copy, method, settings[0])
             await experiment.as_reader()

@@ -104,14 +104,14 @@ def values(figures: Sequence[IndexFigure]) -> dict[str, float]:
         name = "lexical" if row.arm == "lexical" else row.method
         named.setdefault(f"{name}.recall@{row.k}", []).append(row.recall)
         named.setdefault(f"{name}.worst@{row.k}", []).append(row.worst)
-        if name == "hnsw":
+        if row.arm == "semantic" and row.build_seconds is None:  # the live index
             named.setdefault(f"recall@{row.k}", []).append(row.recall)
     return {name: min(found) for name, found in named.items()}
 
 
 def gate_names(methods: Sequence[str], ks: Sequence[int]) -> list[str]:
     """Every name that a measurement of these methods gives a value."""
-    live = ["recall"] if "hnsw" in methods else []
+    live = ["recall"] if {"hnsw", "ivfflat", "binary"} & set(methods) else []
     asked = [m for m in (*methods, "lexical") if m != "exact"]
     names = [*live, *(f"{m}.{what}" for m in asked for what in ("recall", "worst"))]
     return [f"{name}@{k}" for name in names for k in ks]

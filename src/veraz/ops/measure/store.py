@@ -18,7 +18,7 @@ from veraz.db.rows import rows_of
 from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection
 from veraz.db.statements import embedding_table, space_statement, statement
 from veraz.filters.compose import composed
-from veraz.nouns.corpus import Vectors
+from veraz.nouns.corpus import IndexKind, Vectors
 from veraz.nouns.question import Filters
 from veraz.ops.measure.methods import Setting
 from veraz.ops.measure.recall import Found
@@ -95,8 +95,10 @@ async def scope(connection: Connection, space_id: int, filters: Filters) -> Scop
 
 @dataclass(frozen=True, slots=True)
 class LiveIndexRow:
-    """Nulls where the space has no valid index."""
+    """Nulls where the space has no valid index. `options` are the index's own, `recorded` those of the space, as JSON."""
 
+    kind: IndexKind
+    recorded: str
     options: Sequence[str] | None
     index_bytes: int | None
     table_bytes: int

@@ -1,6 +1,6 @@
 -- Purpose: how many of the `sample` vectors nearest to the question the caller may read and the filters let through: far fewer than of all
 -- documents, where a filter excludes what the question is about. One row.
--- Index: embedding_<n>_hnsw (is_current stays literal: the index is partial), then document_pkey, revision_pkey, source_pkey for each.
+-- Index: embedding_<n>_hnsw or embedding_<n>_ivfflat (is_current stays literal: the index is partial), then document_pkey, revision_pkey, source_pkey for each.
 select count(*)::integer as sampled,
        (count(*) filter (where exists (
             select from veraz.eligible(e.document_id, %(sources)s::text[], %(langs)s::text[], %(authority)s::integer,

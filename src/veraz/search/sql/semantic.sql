@@ -1,7 +1,7 @@
--- Purpose: the semantic arm. Nearest vectors of one space in the order of its HNSW index, filters and permissions inside the scan.
+-- Purpose: the semantic arm. Nearest vectors of one space in the order of its index, a graph or clusters, filters and permissions inside the scan.
 -- Rows: at most `pool`; the caller orders them (an iterative scan may yield them slightly out of order) and repairs a shortfall.
 -- Scores: 1 - distance, higher is better. `condition`: see lexical.sql.
--- Index: embedding_<n>_hnsw (is_current stays literal: the index is partial),
+-- Index: embedding_<n>_hnsw or embedding_<n>_ivfflat (is_current stays literal: the index is partial),
 -- then document_pkey, revision_pkey, source_pkey per candidate.
 with condition as materialized (
     select analyser, veraz.condition(analyser, %(analyser)s::text, %(condition)s::jsonb) as wanted
