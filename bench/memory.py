@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import random
 import statistics
@@ -23,13 +24,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import numpy as np
 from tests.db.server_fixture import test_server
 from tests.support import databases
-from tests.support.hashing import HashingEmbedder
+from tests.support.hashing import DIMENSION, HashingEmbedder
 
 from veraz.config import IngestConfig
 from veraz.engine import AsyncVeraz
-from veraz.nouns.corpus import EmbeddingBatch, TextKind
+from veraz.nouns.corpus import EmbeddingBatch, TextKind, Vectors
 
 DOCUMENT = 40_000
 TOKENS = 4_000
@@ -48,6 +50,14 @@ def collection(path: Path, megabytes: int) -> None:
             text = "\n\n".join(" ".join(picked[at : at + 60]) + "." for at in range(0, len(picked), 60))
             out.write(json.dumps({"id": f"d{number}", "title": f"Document {number}", "text": text}) + "\n")
             number += 1
+
+
+def place(text: str) -> Vectors:
+    """Anywhere, at once: the tests' embedder hashes word after word, and remembers what it hashed."""
+    seed = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    vector = np.random.default_rng(list(seed)).standard_normal(DIMENSION)
+    unit: Vectors = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return unit
 
 
 class Forgetful(HashingEmbedder):
@@ -85,7 +95,9 @@ async def main(megabytes: int, given: Path | None) -> None:
         if given is None:
             collection(path, megabytes)
         settings = databases.config(url, ingest=IngestConfig(chunk_tokens=TOKENS))
-        async with await AsyncVeraz.open(config=settings, embedder=Forgetful(max_tokens=TOKENS)) as engine:
+        async with await AsyncVeraz.open(
+            config=settings, embedder=Forgetful(max_tokens=TOKENS, place=place)
+        ) as engine:
             await engine.init()
             size, before = path.stat().st_size, resident()
             started = time.perf_counter()

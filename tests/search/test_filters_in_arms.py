@@ -217,4 +217,6 @@ async def test_the_nearest_vectors_tell_what_a_filter_leaves_of_them(
     filters = large_engine._resolved(Filters(where=where))
     asked = store.SemanticQuestion(large.place(question), space, 100, 1000, 20_000, exact=False)
     async with large_engine._database.transaction(await large_engine.identity()) as connection:
-        assert await store.nearest_share(connection, filters, asked, 100) == (100, passing)
+        sampled, found = await store.nearest_share(connection, filters, asked, 100)
+    assert sampled == 100
+    assert abs(found - passing) <= 3, "the index may take a few others for the nearest"
