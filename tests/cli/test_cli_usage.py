@@ -150,6 +150,8 @@ def test_search_hands_over_what_was_asked(run: Run, fake: FakeEngine) -> None:
         "ef_search": 300,
         "probes": 7,
         "oversampling": 12,
+        "group": None,
+        "per_document": None,
     }
     assert (filters.sources, filters.authority, filters.langs) == (("a", "b"), 4, ("en",))
     assert (filters.revised_from, filters.revised_to) == (date(2020, 1, 1), date(2021, 12, 31))

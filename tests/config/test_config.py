@@ -68,6 +68,7 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_INGEST_CONTEXT_TOKENS": "32",
         "VERAZ_INGEST_CONTEXT_WINDOW": "1000",
         "VERAZ_INGEST_CONTEXT_FAILURE": "refuse",
+        "VERAZ_CONTEXT_BUDGET": "500",
         "VERAZ_CHAT_OPTIONS": '{"seed": 1}',
         "VERAZ_SEARCH_RERANK": "maxsim",
         "VERAZ_SEARCH_SCORER": "ts_rank_cd",

@@ -33,6 +33,7 @@ OPERATOR: dict[str, Call] = {
     "remove_tenant": lambda e: e.remove_tenant("default"),
     "ensure_tenant": lambda e: e.ensure_tenant("mine"),
     "status": lambda e: e.status(),
+    "build_index": lambda e: e.build_index("hnsw"),
     "measure_index": lambda e: e.measure_index(),
     "live_recall": lambda e: e.live_recall(),
 }

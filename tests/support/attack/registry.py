@@ -233,7 +233,7 @@ STATEMENTS: dict[str, Entry] = {
     "ops/set_retention": WRITE,
     "ops/source_slugs": STATISTICS,
     "ops/space_indexes": GLOBAL,
-    "ops/space_vectors": STATISTICS,
+    "ops/space_vectors": ADMINISTRATION,
     "ops/spaces": GLOBAL,
     "ops/undelete_document": WRITE,
     "ops/unpin_supersession": WRITE,
