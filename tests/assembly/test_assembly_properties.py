@@ -62,6 +62,7 @@ def shelves(draw: st.DrawFn) -> list[Held]:
     return made
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # it would hide what failed
 @settings(max_examples=60, deadline=None, phases=PHASES)
 @given(
     shelf=shelves(),

@@ -255,6 +255,8 @@ class _Assembly:
             for revision_id, areas in self._areas.items()
             for drawn in self._pages[revision_id].passages(areas)
         ]
+        # where a chunk between is hidden, what stood around a hit may stand alone: nobody asked for it
+        made = [passage for passage in made if any(chunk.rank is not None for chunk in passage.chunks)]
         made.sort(key=lambda passage: (passage.rank, passage.start))
         numbered = [replace(passage, n=n) for n, passage in enumerate(made, start=1)]
         if not self._counts:
