@@ -23,6 +23,7 @@ from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
 MOST_EF_SEARCH = 1000
+"""pgvector takes no more."""
 MOST_PROBES = 32_768
 """pgvector takes no more."""
 LEAST_BUDGET = 16
