@@ -1064,7 +1064,7 @@ class AsyncVeraz:
             config = config.reaching(k)
         embedder = None if mode == "lexical" else await self._open_embedder()
         space = None if mode == "lexical" else await self.space()
-        async with self._database.transaction(identity) as connection:
+        async with self._database.transaction(identity, plan="once") as connection:
             size = await search_store.corpus_size(connection, space.space_id if space else None)
         spoken = await self._question_lang(size, question, lang)
         request = SearchRequest(
@@ -1139,7 +1139,7 @@ class AsyncVeraz:
 
     async def _keep_search(self, result: SearchResult, more: Mapping[str, Any] | None = None) -> None:
         record = {**search_record(result), **(more or {})}
-        async with self._database.transaction(await self.identity(), "read") as connection:
+        async with self._database.transaction(await self.identity(), plan="once") as connection:
             await traces.insert(
                 connection, result.trace_id, "search", result.question, result.outcome, record
             )
@@ -1270,9 +1270,10 @@ class AsyncVeraz:
         result, question = run.result, read_marks(question).text
         words = subject_words(spelled(question, result.lang), result.lang)
         revisions = {h.document.revision_id for h in result.hits if h.document.revision_id}
-        async with self._database.transaction(identity) as connection:
-            weights = await answer_store.word_weights(connection, words, analyser_for(result.lang))
-            texts = await answer_store.revision_texts(connection, sorted(revisions))
+        async with self._database.transaction(identity, plan="once") as connection:
+            weights, texts = await answer_store.read_evidence(
+                connection, words, analyser_for(result.lang), sorted(revisions)
+            )
         tops = {arm: tuple(c.chunk_id for c in candidates) for arm, candidates in run.arms.items()}
         return Evidence(
             question=question,
@@ -2177,7 +2178,7 @@ class AsyncVeraz:
         progress: MeasureProgress | None,
     ) -> IndexMeasurement:
         identity, space = await self.identity(), await self.space()
-        async with self._database.transaction(identity) as connection:
+        async with self._database.transaction(identity, plan="once") as connection:
             size = await search_store.corpus_size(connection, space.space_id)
         asked = await self._gathered(identity, size, choices, filters, texts, origin, progress)
         measure = Measure(

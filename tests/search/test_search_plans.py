@@ -308,9 +308,27 @@ async def test_a_quotation_is_found_by_its_rarest_word_and_looked_up_by_keys(ana
     assert not scanned, shown(plan)
 
 
-async def test_a_question_without_marks_has_no_trace_of_them_in_its_plans(tenth: Plans) -> None:
-    """What is null when a question comes is folded away before anything is planned."""
-    for name in (SEMANTIC, LEXICAL):
-        plan = tenth.of(name)
-        assert "@@" not in shown(plan)
-    assert not on(tenth.of(SEMANTIC), "chunk_lexical"), shown(tenth.of(SEMANTIC))
+async def test_a_question_without_marks_pays_nothing_for_them(tenth: Plans) -> None:
+    """Where a statement is planned each time, what is null is folded away; where it is planned once, it is never reached."""
+    plan = tenth.of(SEMANTIC)
+    assert "@@" not in shown(plan)
+    assert not on(plan, "chunk_lexical"), shown(plan)
+    demanded = [n for n in nodes(tenth.of(LEXICAL)) if n.get("Subplan Name") == "CTE condition"]
+    assert [n["Actual Loops"] for n in demanded] == [0], shown(tenth.of(LEXICAL))
+
+
+async def test_what_looks_rows_up_by_key_is_planned_once_for_a_connection(analysed_database: str) -> None:
+    words = large.words()
+    async with await databases.open_engine(analysed_database, large.embedder()) as engine:
+        await engine._database._pool.resize(1, 1)
+        for _ in range(20):
+            await engine.search(words.question(7), lang="en", trace=False)
+        async with engine._database.administration() as connection:
+            cursor = await connection.execute(
+                "select statement, generic_plans, custom_plans from pg_prepared_statements"
+            )
+            planned = await cursor.fetchall()
+    for words_of, once in ((LEXICAL, True), (HYDRATE, True), (TEXTS, True), (SEMANTIC, False)):
+        ((_, generic, custom),) = [row for row in planned if words_of in row[0]]
+        assert generic + custom > 5, words_of
+        assert (custom == 0) if once else (generic == 0), (words_of, generic, custom)

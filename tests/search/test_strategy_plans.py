@@ -20,7 +20,6 @@ from tests.support.hashing import hashed
 from tests.support.plans import Plans, explained, nodes, on, shown
 
 from veraz.config import SearchConfig
-from veraz.db.session import Database
 from veraz.nouns.question import Filters
 from veraz.ops import indexes
 from veraz.search import store
@@ -163,12 +162,13 @@ async def test_candidates_of_signs_are_sorted_by_their_vectors(built: tuple[str,
 
 async def test_a_generic_plan_is_seen(built: tuple[str, Kind], monkeypatch: pytest.MonkeyPatch) -> None:
     url, kind = built
-    of_identity = Database._of_identity
+    file = store.statement
 
-    def generic(self: Database, identity: Any, mode: Any) -> dict[str, str]:
-        return {**of_identity(self, identity, mode), "plans": "force_generic_plan"}
+    def generic(stage: str, name: str) -> sql.SQL:
+        always = "select set_config('plan_cache_mode', 'force_generic_plan', true) where %(once)s is not null"
+        return sql.SQL(always) if name == "plan_once" else file(stage, name)
 
-    monkeypatch.setattr(Database, "_of_identity", generic)
+    monkeypatch.setattr(store, "statement", generic)
     plans = await tenth_search(url, kind, Filters())
     with pytest.raises(AssertionError):
         walked(plans, kind)

@@ -112,7 +112,8 @@ async def test_statements_that_take_ids_hide_the_document(tenants: Tenants) -> N
     for identity, visible in ((tenants.alpha, False), (tenants.alpha_hr, True)):
         async with tenants.engine._database.transaction(identity) as connection:
             assert bool(await search_store.hydrate(connection, chunks)) is visible
-            assert bool(await answer_store.revision_texts(connection, revisions)) is visible
+            _, texts = await answer_store.read_evidence(connection, [], "en", revisions)
+            assert bool(texts) is visible
             assert (await ops_store.readable_documents(connection, ["pay"], None) == {"pay"}) is visible
             for name, key in (("revision_chunks", revisions), ("revision_sections", revisions)):
                 cursor = await connection.execute(statement("ops", name), {"revision_id": key[0]})

@@ -7,6 +7,7 @@ mark in place of its separator, so that it equals nothing but itself. Convention
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _COMMA = frozenset(
     (
@@ -47,6 +48,7 @@ _PUNCTUATED = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)+")
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?|[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 
 
+@lru_cache(maxsize=4096)
 def spelled(text: str, lang: str = "") -> str:
     """The text with its numerals written plainly, "1000" and "2.5", as far as `lang` (empty: not known) decides how they are
     read. What is no single number, such as 12.03.2024, stays. Text that was spelled already reads the same as English."""

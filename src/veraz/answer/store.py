@@ -12,14 +12,6 @@ from veraz.db.statements import statement
 from veraz.nouns.answer import Superseded
 
 
-async def word_weights(connection: Connection, words: Sequence[str], analyser: str) -> dict[str, float]:
-    """Words with their idf in the corpus; a word of no weight (a stop word of the analyser) is left out."""
-    cursor = await connection.execute(
-        statement("answer", "word_weights"), {"words": list(words), "analyser": analyser}
-    )
-    return {word: float(idf) for word, idf in await cursor.fetchall() if idf > 0}
-
-
 @dataclass(frozen=True, slots=True)
 class RevisionText:
     """`page_starts`: where each page begins in `text`; empty for a text without pages. `recognised`: the pages, from 1, whose
@@ -30,16 +22,22 @@ class RevisionText:
     recognised: frozenset[int]
 
 
-async def revision_texts(
-    connection: Connection, revision_ids: Sequence[UUID]
-) -> dict[RevisionKey, RevisionText]:
-    cursor = await connection.execute(
-        statement("answer", "revision_texts"), {"revision_ids": list(revision_ids)}
-    )
-    return {
-        (source, external_id, number): RevisionText(text, tuple(pages), frozenset(seen))
-        for source, external_id, number, text, pages, seen in await cursor.fetchall()
-    }
+async def read_evidence(
+    connection: Connection, words: Sequence[str], analyser: str, revision_ids: Sequence[UUID]
+) -> tuple[dict[str, float], dict[RevisionKey, RevisionText]]:
+    """Words with their idf in the corpus, without those of no weight (stop words of the analyser), and the texts of the revisions
+    that may be read."""
+    weighed = {"words": list(words), "analyser": analyser}
+    wanted = {"revision_ids": list(revision_ids)}
+    async with connection.pipeline():
+        idfs = await connection.execute(statement("answer", "word_weights"), weighed)
+        revisions = await connection.execute(statement("answer", "revision_texts"), wanted)
+        weights = {word: float(idf) for word, idf in await idfs.fetchall() if idf > 0}
+        texts = {
+            (source, external_id, number): RevisionText(text, tuple(pages), frozenset(seen))
+            for source, external_id, number, text, pages, seen in await revisions.fetchall()
+        }
+    return weights, texts
 
 
 async def replaced_documents(connection: Connection, document_ids: Sequence[UUID]) -> tuple[Superseded, ...]:

@@ -14,8 +14,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+(?:[’'][^\W\d_]+)?")
 _IDENTIFIER = re.compile(
@@ -145,14 +146,10 @@ class Terms:
 
     def found(self, texts: str | Iterable[str]) -> frozenset[str]:
         """The terms that occur in a text, or in any of several."""
-        texts = [texts] if isinstance(texts, str) else list(texts)
-        read = list(map(_read, texts))
-        return frozenset(
-            term
-            for term in self.weights
-            if any(_occurs(term, words_of) for words_of in read)
-            or (_IDENTIFIER.fullmatch(term) and any(mentions(term, text) for text in texts))
-        )
+        terms = tuple(self.weights)
+        if isinstance(texts, str):
+            return _found(terms, texts)
+        return frozenset().union(*(_found(terms, text) for text in texts))
 
     def share(self, found: Iterable[str]) -> float:
         """Weight of some terms over the weight of all, 0..1; 0 for a question without terms."""
@@ -176,24 +173,51 @@ def _read(text: str) -> _Read:
     return _Read(tuple(sorted(present)), present, frozenset(map(stem, present)))
 
 
+class _Way(NamedTuple):
+    """How a term may be written: folded, as its stem, and how a word may begin that is an inflection of it; "" for none."""
+
+    term: str
+    folded: str
+    stemmed: str
+    lexeme: str
+    identifier: bool
+
+
 @lru_cache(maxsize=8192)
-def _ways(term: str) -> tuple[str, str, str]:
-    """The term folded, its stem, and how a word may begin that is an inflection of it; "" for none."""
+def _found(terms: tuple[str, ...], text: str) -> frozenset[str]:
+    """Kept like the words of a text: each of its sentences stands under the same headings."""
+    read = _read(text)
+    return frozenset(
+        way.term
+        for way in _all_ways(terms)
+        if _occurs(way, read) or (way.identifier and mentions(way.term, text))
+    )
+
+
+@lru_cache(maxsize=1024)
+def _all_ways(terms: tuple[str, ...]) -> tuple[_Way, ...]:
+    return tuple(map(_way, terms))
+
+
+def _way(term: str) -> _Way:
     folded = fold(term)
     lexeme = folded.rstrip("i") if len(folded) > 4 else folded  # Snowball writes "therapy" as "therapi"
-    return folded, stem(folded), lexeme if len(lexeme) >= 4 else ""
+    begins = lexeme if len(lexeme) >= 4 else ""
+    return _Way(term, folded, stem(folded), begins, _IDENTIFIER.fullmatch(term) is not None)
 
 
-def _occurs(term: str, text: _Read) -> bool:
-    folded, stemmed, lexeme = _ways(term)
-    if folded in text.present or stemmed in text.stemmed:
+def _occurs(way: _Way, text: _Read) -> bool:
+    if way.folded in text.present or way.stemmed in text.stemmed:
         return True
-    if not lexeme:
+    begins = way.lexeme
+    if not begins:
         return False
-    begins = islice(text.words, bisect_left(text.words, lexeme), None)
-    return any(
-        len(word) - len(lexeme) <= 4 for word in takewhile(lambda word: word.startswith(lexeme), begins)
-    )
+    for word in islice(text.words, bisect_left(text.words, begins), None):
+        if not word.startswith(begins):
+            return False
+        if len(word) - len(begins) <= 4:
+            return True
+    return False
 
 
 def _unelided(word: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 from uuid import UUID
@@ -31,6 +31,9 @@ TENANT_DISABLED = "VZ001"
 Connection = AsyncConnection[Any]
 Prepare = Literal["auto", "on", "off"]
 """Whether statements are prepared on the server: auto asks each connection whether a pooler stands in between."""
+Plan = Literal["each", "once"]
+"""Whether a reader's statement is planned each time, with its values, or once for a connection."""
+_PLANS: dict[Plan, str] = {"each": "force_custom_plan", "once": "force_generic_plan"}
 Begin = Callable[[AsyncExitStack, Connection], Awaitable[None]]
 Act = Callable[[Connection, dict[str, str]], Awaitable[None]]
 Result = TypeVar("Result")
@@ -109,14 +112,15 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, identity: Identity, mode: Literal["read", "write"] = "read"
+        self, identity: Identity, mode: Literal["read", "write"] = "read", *, plan: Plan = "each"
     ) -> AsyncIterator[Connection]:
         """A transaction of the runtime role for one tenant. In mode "write" every label of the tenant is visible; in mode "read"
-        all statements see one snapshot, so that arms and hits never mix two revisions of a document. Raises AccessDenied for a
-        credential that may not write, and for a tenant that is disabled or gone."""
+        all statements see one snapshot, so that arms and hits never mix two revisions of a document. `plan="once"` is for a
+        reader whose statements look rows up by key. Raises AccessDenied for a credential that may not write, and for a tenant
+        that is disabled or gone."""
         if mode == "write":
             require_writer(identity)
-        async with self._begin(self._of_identity(identity, mode)) as connection:
+        async with self._begin(self._of_identity(identity, mode, plan)) as connection:
             yield connection
 
     @asynccontextmanager
@@ -162,13 +166,15 @@ class Database:
         async with self._borrow(_in_autocommit) as connection:
             yield connection
 
-    def _of_identity(self, identity: Identity, mode: Literal["read", "write"]) -> dict[str, str]:
+    def _of_identity(
+        self, identity: Identity, mode: Literal["read", "write"], plan: Plan = "each"
+    ) -> dict[str, str]:
         return {
             "role": RUNTIME_ROLE,
             "tenant_id": str(identity.tenant_id),
             "roles": _array_literal(identity.roles),
             "mode": mode,
-            "plans": "force_custom_plan" if mode == "read" else "auto",
+            "plans": _PLANS[plan] if mode == "read" else "auto",
             "search_path": self._search_path,
         }
 
@@ -187,8 +193,10 @@ class Database:
         async def begin(stack: AsyncExitStack, connection: Connection) -> None:
             level = IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
             await connection.set_isolation_level(level)
-            await stack.enter_async_context(connection.transaction())
-            await self._act(connection, acting)
+            with self._refusals(acting):
+                async with connection.pipeline():  # one round trip; what fails is raised at its end
+                    await stack.enter_async_context(connection.transaction())
+                    await connection.execute(statement("db", "act_as"), acting)
 
         async with self._borrow(begin) as connection:
             yield connection
@@ -209,8 +217,14 @@ class Database:
             raise lost(self.url, error, embedded=self._embedded) from error
 
     async def _act(self, connection: Connection, acting: dict[str, str]) -> None:
-        try:
+        with self._refusals(acting):
             await connection.execute(statement("db", "act_as"), acting)
+
+    @contextmanager
+    def _refusals(self, acting: dict[str, str]) -> Iterator[None]:
+        """Says what it means that the server refuses to let this one act."""
+        try:
+            yield
         except psycopg.errors.InsufficientPrivilege as error:
             raise not_permitted(self.url, acting["role"], error) from error
         except psycopg.DatabaseError as error:

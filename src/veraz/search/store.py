@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import psycopg
 from psycopg import sql
+from psycopg.rows import class_row
 
-from veraz.db.rows import rows_of
 from veraz.db.session import Connection
 from veraz.db.statements import space_statement, statement
 from veraz.filters.compose import Composed, composed
@@ -121,13 +121,17 @@ async def run_arms(
         return quoted
     asked = []
     async with connection.pipeline():
+        await connection.execute(statement("search", "plan_once"), {"once": True})
         if lexical is not None:
             found = composed(filters, "l")
             query = statement("search", "lexical").format(**found.slots())
             asked.append(await connection.execute(query, _lexical_parameters(lexical, filters, found)))
-        if semantic is not None:
+        if semantic is not None and semantic.exact:
+            asked.append(await _ask_semantic(connection, filters, semantic))
+        await connection.execute(statement("search", "plan_once"), {"once": False})
+        if semantic is not None and not semantic.exact:
             await connection.execute(statement("search", "scan_settings"), _scan_settings(semantic))
-            await connection.execute(statement("search", "scan_order"), {"by_index": not semantic.exact})
+            await connection.execute(statement("search", "scan_order"), {"by_index": True})
             asked.append(await _ask_semantic(connection, filters, semantic))
             await connection.execute(statement("search", "scan_order"), {"by_index": False})
         answers = [await cursor.fetchall() for cursor in asked]
@@ -536,7 +540,11 @@ class HydratedRow:
 async def hydrate(connection: Connection, chunk_ids: Sequence[UUID]) -> dict[UUID, Hit]:
     """Hits without rank or scores, by chunk id; an id that the caller may not read is absent."""
     wanted = {"chunk_ids": list(chunk_ids)}
-    rows = await rows_of(connection, HydratedRow, statement("search", "hydrate"), wanted)
+    async with connection.pipeline(), connection.cursor(row_factory=class_row(HydratedRow)) as cursor:
+        await connection.execute(statement("search", "plan_once"), {"once": True})
+        await cursor.execute(statement("search", "hydrate"), wanted)
+        await connection.execute(statement("search", "plan_once"), {"once": False})
+        rows = await cursor.fetchall()
     return {row.chunk_id: _hit(row) for row in rows}
 
 

@@ -1,8 +1,8 @@
 -- Purpose: who acts in this transaction and how, for row-level security. One row, returns nothing of use.
 -- Settings are local to the transaction, so that a pooled connection carries nothing over.
 -- A tenant's transactions (their mode is never empty) are refused while it is disabled: SQLSTATE VZ001. Index: tenant_pkey.
--- Readers ask for custom plans: a partial index is matched against literals, and a generic plan loses it. Writers run the same
--- few statements thousands of times and keep their plans. It is set last, so that the check above it keeps its plan.
+-- Readers ask for custom plans, but for statements that look up by key: a partial index is matched against literals, and a generic plan
+-- loses it. Writers run the same few statements thousands of times and keep their plans. It is set last, so that the check above it keeps its plan.
 -- For readers a sequential scan is the last resort: it would read the rows of every tenant to throw them away, and every statement of a
 -- search has an index by tenant. Compiling costs more than it saves here.
 select case when acting.mode <> '' then veraz.refuse_disabled(acting.tenant_id::uuid) end, set_config('plan_cache_mode', %(plans)s, true)

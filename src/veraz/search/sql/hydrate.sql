@@ -36,11 +36,11 @@ select c.chunk_id, c.ord, c.kind, c.heading_path,
          where tenant_id = veraz.current_tenant() and revision_id = d.current_revision_id offset 0) n on true
   left join lateral (
         select o.external_id, e.title, e.url, e.revised_at
-          from veraz.last_successor(d.document_id) f
+          from (select where d.superseded_by is not null offset 0) superseded
+         cross join lateral veraz.last_successor(d.document_id) f
          cross join lateral (
                 select external_id, current_revision_id from veraz.document
                  where tenant_id = veraz.current_tenant() and document_id = f.document_id offset 0) o
          cross join lateral (
                 select title, url, revised_at from veraz.revision
-                 where tenant_id = veraz.current_tenant() and revision_id = o.current_revision_id offset 0) e
-         where d.superseded_by is not null) l on true
+                 where tenant_id = veraz.current_tenant() and revision_id = o.current_revision_id offset 0) e) l on true
