@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,48 @@ def folder(shared: Path) -> Path:
     return found
 
 
+@dataclass(frozen=True)
+class Extent:
+    """`registrations`: whose labels are read; none: everybody's."""
+
+    registrations: tuple[str, ...]
+    authorised: int
+    changed_sections: int
+
+    def holds(self, registration: str) -> bool:
+        return not self.registrations or registration in self.registrations
+
+
+SOME = Extent(
+    (
+        "103256013",
+        "103256017",
+        "103256021",
+        "34565",
+        "60853",
+        "60151",
+        "106380007",
+        "04298002",
+        "39681",
+        "66706",
+    ),
+    authorised=10,
+    changed_sections=39,
+)
+ALL = Extent((), authorised=34, changed_sections=82)
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(SOME, id="ten"), pytest.param(ALL, id="all", marks=pytest.mark.slow)]
+)
+def extent(request: pytest.FixtureRequest) -> Extent:
+    found: Extent = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def records(folder: Path) -> list[dict[str, Any]]:
-    return labels(folder)
+def records(folder: Path, extent: Extent) -> list[dict[str, Any]]:
+    return [record for record in labels(folder) if extent.holds(record["id"].split("-")[0])]
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +132,11 @@ def section(shown: Shown, title: str) -> list[str]:
 
 
 async def test_every_version_is_a_revision_and_the_latest_is_current(
-    engine: AsyncVeraz, records: list[dict[str, Any]]
+    engine: AsyncVeraz, records: list[dict[str, Any]], extent: Extent
 ) -> None:
     expected = dates(records)
-    assert len({name.split("-")[0] for name in expected}) == 34
-    assert len(expected) == 68
+    assert len({name.split("-")[0] for name in expected}) == extent.authorised
+    assert len(expected) == 2 * extent.authorised
     for name, days in expected.items():
         shown = await engine.show(name)
         assert sorted(r.valid_from for r in shown.revisions if r.valid_from) == sorted(days)
@@ -111,10 +151,10 @@ async def test_ingesting_them_again_stores_nothing(engine: AsyncVeraz, records: 
 
 
 async def test_a_changed_section_differs_between_the_right_revisions(
-    engine: AsyncVeraz, folder: Path
+    engine: AsyncVeraz, folder: Path, extent: Extent
 ) -> None:
     differing = 0
-    for change in changes(folder):
+    for change in filter(lambda change: extent.holds(change["registration"]), changes(folder)):
         name = f"{change['registration']}-{change['doc_type']}"
         before, after = [
             await engine.show(name, as_of=date.fromisoformat(change[end])) for end in ("from", "to")
@@ -127,7 +167,7 @@ async def test_a_changed_section_differs_between_the_right_revisions(
             change["section"],
         )
         differing += 1
-    assert differing == 82
+    assert differing == extent.changed_sections
 
 
 async def test_a_day_between_two_versions_has_the_earlier_one(

@@ -19,7 +19,13 @@ from veraz.providers.parsers import parser_for
 CHUNKS = 10_000
 
 
-def documents(shared: Path) -> Iterator[tuple[str, ParsedDocument]]:
+@pytest.fixture(scope="module")
+def documents(shared: Path) -> list[tuple[str, ParsedDocument]]:
+    """Each with its media."""
+    return list(parsed(shared))
+
+
+def parsed(shared: Path) -> Iterator[tuple[str, ParsedDocument]]:
     data = shared / "data"
     folders = [data / "hard_ingest", data / "aemps_epi_es" / "xml_2025-06-04"]
     for folder in folders:
@@ -35,9 +41,9 @@ def documents(shared: Path) -> Iterator[tuple[str, ParsedDocument]]:
 
 
 @pytest.mark.parametrize("chunker", ["structure", "recursive"])
-def test_every_span_is_where_it_says(shared: Path, chunker: str) -> None:
+def test_every_span_is_where_it_says(documents: list[tuple[str, ParsedDocument]], chunker: str) -> None:
     seen: Counter[str] = Counter()
-    for media, document in documents(shared):
+    for media, document in documents:
         made = stated_chunker(chunker).chunk(document, ChunkContext("S", 64, by_words, document.lang or "en"))
         for chunk in made:
             assert [document.text[span.start : span.end] for span in chunk.spans] == [chunk.body]

@@ -382,7 +382,7 @@ expressions = st.recursive(
 # --- and what each way of searching finds
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(written=expressions)
 def test_every_way_of_searching_finds_what_the_expression_lets_through(
     world: World, written: Written
@@ -435,7 +435,7 @@ async def every_way(engine: AsyncVeraz, expression: str) -> dict[str, set[UUID]]
     return {way: {c.chunk_id for c in candidates or ()} for way, candidates in found.items()}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(written=expressions)
 def test_each_chunk_meets_an_expression_or_its_opposite(world: World, written: Written) -> None:
     expression, _ = written

@@ -42,11 +42,13 @@ select analyser, sum(chunks), sum(length), sum(postings * sign(chunks)) from ver
 """
 
 
-def corpus(seed: int) -> list[dict[str, Any]]:
+def corpus(seed: int, documents: int) -> list[dict[str, Any]]:
     """Documents of one to many chunks, two languages, dated and undated second versions, one replaced by another."""
     words = Words(seed)
-    some = [record(f"d{n}", words.text(20 + 40 * (n % 5)), lang="es" if n % 3 else "en") for n in range(40)]
-    later = [record(f"d{n}", words.text(30)) for n in range(0, 40, 4)]
+    some = [
+        record(f"d{n}", words.text(20 + 40 * (n % 5)), lang="es" if n % 3 else "en") for n in range(documents)
+    ]
+    later = [record(f"d{n}", words.text(30)) for n in range(0, documents, 4)]
     dated = [
         record("old", words.text(25), revised_at=day) for day in ("2024-05-01", "2023-05-01", "2025-05-01")
     ]
@@ -58,8 +60,9 @@ async def stored(engine: AsyncVeraz) -> tuple[Any, ...]:
     return await rows(engine, CHUNKS), await rows(engine, POSTINGS), await rows(engine, SUMS)
 
 
+@pytest.mark.parametrize("documents", [16, pytest.param(40, marks=pytest.mark.slow)])
 async def test_together_or_alone_leaves_the_same(
-    server: str, template: str, monkeypatch: pytest.MonkeyPatch
+    server: str, template: str, monkeypatch: pytest.MonkeyPatch, documents: int
 ) -> None:
     async def left(size: int, writers: int) -> Any:
         monkeypatch.setattr(writing, "GROUP_DOCUMENTS", size)
@@ -67,11 +70,11 @@ async def test_together_or_alone_leaves_the_same(
         with databases.fresh(server, template) as url:
             async with await databases.open_engine(url, HashingEmbedder()) as engine:
                 for seed in (1, 2):
-                    await put(engine, *corpus(seed))
+                    await put(engine, *corpus(seed, documents))
                 return await stored(engine)
 
     alone = await left(1, 1)
-    assert len(alone[0]) > 100
+    assert len(alone[0]) > 2 * documents
     assert {row[3] for row in alone[0]} == {True, False}
     for size, writers in ((1, 3), (2, 2), (7, 1), (64, 2)):
         assert await left(size, writers) == alone, (size, writers)

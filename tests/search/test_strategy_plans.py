@@ -228,14 +228,17 @@ async def test_without_an_index_every_vector_is_compared(unindexed: str, server:
 # H04
 
 
-async def test_distances_never_decrease_on_two_thousand_filtered_questions(built: tuple[str, Kind]) -> None:
+@pytest.mark.parametrize("questions", [700, pytest.param(2000, marks=pytest.mark.slow)])
+async def test_distances_never_decrease_on_random_filtered_questions(
+    built: tuple[str, Kind], questions: int
+) -> None:
     """Whatever order a relaxed scan yields, and although PostgreSQL 17 trusts it and drops a sort above it."""
     url, kind = built
     chance, asked = random.Random(5), 0
     async with await databases.open_engine(url, search=POOL) as engine:
         filters = [engine._resolved(f) for f in every_filter()]
         identity = await engine.identity()
-        for _ in range(20):
+        for _ in range(questions // 100):
             async with engine._database.transaction(identity) as connection:
                 for _ in range(100):
                     question = semantic_question(chance, kind)
@@ -247,7 +250,7 @@ async def test_distances_never_decrease_on_two_thousand_filtered_questions(built
                     assert scores == sorted(scores, reverse=True)
                     assert [entry.ranks["semantic"] for entry in ranked] == list(range(1, len(scores) + 1))
                     asked += bool(scores)
-    assert asked > 1400, "most found something"
+    assert asked > 0.7 * questions, "most found something"
 
 
 def every_filter() -> list[Filters]:
