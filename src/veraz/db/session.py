@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 from uuid import UUID
@@ -193,10 +193,8 @@ class Database:
         async def begin(stack: AsyncExitStack, connection: Connection) -> None:
             level = IsolationLevel.REPEATABLE_READ if acting["mode"] == "read" else None
             await connection.set_isolation_level(level)
-            with self._refusals(acting):
-                async with connection.pipeline():  # one round trip; what fails is raised at its end
-                    await stack.enter_async_context(connection.transaction())
-                    await connection.execute(statement("db", "act_as"), acting)
+            await stack.enter_async_context(connection.transaction())
+            await self._act(connection, acting)
 
         async with self._borrow(begin) as connection:
             yield connection
@@ -217,14 +215,8 @@ class Database:
             raise lost(self.url, error, embedded=self._embedded) from error
 
     async def _act(self, connection: Connection, acting: dict[str, str]) -> None:
-        with self._refusals(acting):
-            await connection.execute(statement("db", "act_as"), acting)
-
-    @contextmanager
-    def _refusals(self, acting: dict[str, str]) -> Iterator[None]:
-        """Says what it means that the server refuses to let this one act."""
         try:
-            yield
+            await connection.execute(statement("db", "act_as"), acting)
         except psycopg.errors.InsufficientPrivilege as error:
             raise not_permitted(self.url, acting["role"], error) from error
         except psycopg.DatabaseError as error:

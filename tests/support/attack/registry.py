@@ -276,6 +276,7 @@ STATEMENTS: dict[str, Entry] = {
     "search/posting_count": STATISTICS,
     "search/quoted": CONTENT,
     "search/readable_words": CONTENT,
+    "search/plan_once": SETTING,
     "search/scan_order": SETTING,
     "search/scan_settings": SETTING,
     "search/semantic": CONTENT,
