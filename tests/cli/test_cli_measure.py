@@ -20,7 +20,8 @@ FIGURE = IndexFigure(
 )  # fmt: skip
 MEASURED = IndexMeasurement(
     tenant="default", space="local-384", dimension=384, vectors=1500, copied=2000, scope="store", permitted=0.5,
-    queries=100, origin="traces", settings={"pool": 100, "distance": "inner_product"}, measured_at=datetime(2024, 5, 6, tzinfo=UTC), seconds=12.5,
+    queries=100, origin="traces", settings={"pool": 100, "distance": "inner_product"},
+    measured_at=datetime(2024, 5, 6, tzinfo=UTC), seconds=12.5,
     figures=(FIGURE, replace(FIGURE, k=50, recall=0.93), replace(FIGURE, arm="lexical", method="budgeted", settings={})),
     warnings=("hnsw: under the floor",), notes=("a note",),
 )  # fmt: skip
