@@ -17,6 +17,7 @@ import msgspec
 import platformdirs
 
 from veraz.errors import ConfigError
+from veraz.nouns.distance import Distance
 from veraz.nouns.filter import FieldType
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.rerank import RERANKERS, RerankerName
@@ -61,9 +62,11 @@ class DatabaseConfig(_Section, frozen=True):
 
 
 class EmbedderConfig(_Section, frozen=True):
-    """`name`: local, openai or hub; `options` are the adapter's own."""
+    """`name`: local, openai or hub. `distance`: how vectors are compared, cosine, inner_product or l2; a database keeps the one
+    that it was made with. `options` are the adapter's own."""
 
     name: str = "local"
+    distance: Distance = "cosine"
     options: dict[str, Any] = {}
 
 

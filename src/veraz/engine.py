@@ -177,6 +177,7 @@ from veraz.schema.apply import (
     OWNER,
     Applied,
     analyse_tables,
+    another_space,
     apply_schema,
     ensure_space,
     installed_version,
@@ -693,7 +694,15 @@ class AsyncVeraz:
             made = await exchange(connection, wanted)
         report(f"build {kind}", 1, 1)
         return IndexBuilt(
-            space.spec.name, kind, plan.options, vectors, made.size_bytes, made.seconds, found, made.notes
+            space.spec.name,
+            kind,
+            plan.options,
+            vectors,
+            made.size_bytes,
+            made.seconds,
+            found,
+            made.notes,
+            space.spec.distance,
         )
 
     async def _signs_measured(
@@ -2226,6 +2235,7 @@ class AsyncVeraz:
             space_id=space.space_id,
             space=space.spec.name,
             dimension=space.spec.dimension,
+            distance=space.spec.distance,
             pool=search.pool,
             ef_search=search.ef_search,
             max_scan_tuples=search.max_scan_tuples,
@@ -2290,6 +2300,7 @@ class AsyncVeraz:
                     "name": s.spec.name,
                     "model": s.spec.model,
                     "dimension": s.spec.dimension,
+                    "distance": s.spec.distance,
                     "active": s.is_active,
                     "index": i,
                 }
@@ -2315,8 +2326,8 @@ class AsyncVeraz:
         return checks(broken, lexical, dead, replayed=replayed, missing=missing, spaces=spaces)
 
     async def space(self) -> ops_store.Space:
-        """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
-        never compared."""
+        """The active embedding space. Raises ConfigError when the configured model or distance is another one: vectors of two
+        models are never compared, and those of one never otherwise than they were indexed."""
         if self._space is None:
             await self._installed()
             async with self._database.authentication() as connection:
@@ -2325,11 +2336,7 @@ class AsyncVeraz:
                 raise DatabaseError("no embedding space is active", fix="veraz init")
             configured = (await self._open_embedder()).space
             if configured != active.spec:
-                raise ConfigError(
-                    f"the corpus is embedded with {active.spec.model} ({active.spec.name}, {active.spec.fingerprint[:12]}), "
-                    f"but the configuration names {configured.model} ({configured.name}, {configured.fingerprint[:12]})",
-                    fix="set [embedder] back, or give the other model a database of its own: veraz init --database URL",
-                )
+                raise another_space(active.spec, configured)
             self._space = active
         return self._space
 
@@ -2341,6 +2348,7 @@ class AsyncVeraz:
                     open_embedder,
                     settings.name,
                     cache=self.config.model_cache,
+                    distance=settings.distance,
                     options=settings.options,
                     progress=self._model_progress,
                 )

@@ -741,6 +741,6 @@ class Veraz:
         return self._portal.run(self._engine.status())
 
     def space(self) -> ops_store.Space:
-        """The active embedding space. Raises ConfigError when the configured model is another one: vectors of two models are
-        never compared."""
+        """The active embedding space. Raises ConfigError when the configured model or distance is another one: vectors of two
+        models are never compared, and those of one never otherwise than they were indexed."""
         return self._portal.run(self._engine.space())

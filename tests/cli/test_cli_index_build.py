@@ -12,7 +12,7 @@ from veraz.nouns.corpus import IndexBuilt
 
 BUILT = IndexBuilt(
     "local-384", "binary", {"m": 16, "ef_construction": 64, "oversampling": 16}, 1500, 3 * 2**20, 12.5,
-    {"recall@10": 0.971, "recall@50": 0.962}, ("built without parallel workers",),
+    {"recall@10": 0.971, "recall@50": 0.962}, ("built without parallel workers",), "l2",
 )  # fmt: skip
 
 
@@ -21,7 +21,7 @@ def test_what_was_built_is_shown(run: Run, fake: FakeEngine) -> None:
     result = run("index", "build", "--kind", "binary", "--oversampling", "16", env={"COLUMNS": "160"})
     assert result.exit_code == 0
     for shown in (
-        "local-384 has binary, m 16, ef_construction 64, oversampling 16: 1,500 vectors, 3.0 MB",
+        "local-384 has binary, m 16, ef_construction 64, oversampling 16: 1,500 vectors by l2, 3.0 MB",
         "measured before it was built: recall@10 0.971, recall@50 0.962",
         "built without parallel workers",
         "done in 12 s",

@@ -20,7 +20,8 @@ FIGURE = IndexFigure(
 )  # fmt: skip
 MEASURED = IndexMeasurement(
     tenant="default", space="local-384", dimension=384, vectors=1500, copied=2000, scope="store", permitted=0.5,
-    queries=100, origin="traces", settings={"pool": 100}, measured_at=datetime(2024, 5, 6, tzinfo=UTC), seconds=12.5,
+    queries=100, origin="traces", settings={"pool": 100, "distance": "inner_product"},
+    measured_at=datetime(2024, 5, 6, tzinfo=UTC), seconds=12.5,
     figures=(FIGURE, replace(FIGURE, k=50, recall=0.93), replace(FIGURE, arm="lexical", method="budgeted", settings={})),
     warnings=("hnsw: under the floor",), notes=("a note",),
 )  # fmt: skip
@@ -41,6 +42,7 @@ def test_figures_are_shown_side_by_side(run: Run, fake: FakeEngine) -> None:
     result = run("index", "measure", env={"COLUMNS": "160"})
     assert result.exit_code == 0
     for shown in (
+        "local-384, 384 dimensions, inner_product",
         "1,500 current ones of tenant default, 50.0% of them readable and within the filters",
         "100: questions of stored traces, embedded anew",
         "2,000 vectors of every tenant",

@@ -61,6 +61,7 @@ def test_every_listed_variable_is_accepted() -> None:
     )
     values = {
         "VERAZ_EMBEDDER_OPTIONS": "{}",
+        "VERAZ_EMBEDDER_DISTANCE": "inner_product",
         "VERAZ_SEARCH_FUSION": "rrf",
         "VERAZ_INGEST_CHUNK_TOKENS": "64",
         "VERAZ_INGEST_PARSE_MEMORY_MB": "64",
@@ -122,6 +123,7 @@ def test_the_file_is_found_by_variable_and_in_the_working_directory(
         ("[search]\npool = 0", "search.pool: pool is 0, and must be at least 1"),
         ("[search]\nef_search = 2000", "search.ef_search: ef_search is 2000, and must be between 1 and 1000"),
         ("[search]\nfusion = 'magic'", "search.fusion: Invalid enum value 'magic'"),
+        ("[embedder]\ndistance = 'ip'", "embedder.distance: Invalid enum value 'ip'"),
         ("[answer]\nthreshold = 1.5", "answer.threshold: threshold is 1.5"),
         ("roles = []", "roles: roles must name at least one role"),
         ("roles = [1]", "roles: Expected `str`"),

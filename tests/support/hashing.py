@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, TokenBatch, Vectors
+from veraz.nouns.distance import Distance
 
 DIMENSION = 384
 _WORD = re.compile(r"\w+")
@@ -22,19 +23,28 @@ Placement = Callable[[str], Vectors | None]
 class HashingEmbedder:
     """Implements `Embedder`. Equal texts get equal vectors, texts that share words similar ones; the same on every machine.
 
-    Tokens are words, plus two as a real model adds. `calls` keeps the texts of every call, in order.
+    Tokens are words, plus two as a real model adds. `calls` keeps the texts of every call, in order. Placed vectors may have any
+    length where `normalised` is false.
     """
 
-    def __init__(self, model: str = "hash", *, place: Placement | None = None, max_tokens: int = 512) -> None:
+    def __init__(
+        self,
+        model: str = "hash",
+        *,
+        place: Placement | None = None,
+        max_tokens: int = 512,
+        distance: Distance = "cosine",
+        normalised: bool = True,
+    ) -> None:
         self.space = SpaceSpec(
             name=f"{model}-{DIMENSION}",
             provider="tests",
             model=model,
             dimension=DIMENSION,
-            normalised=True,
+            normalised=normalised,
             query_prefix="",
             passage_prefix="",
-            distance="cosine",
+            distance=distance,
             max_tokens=max_tokens,
             fingerprint=hashlib.sha256(model.encode()).hexdigest(),
         )
@@ -57,7 +67,7 @@ class HashingEmbedder:
         return EmbeddingBatch(np.stack([self.vector(text) for text in texts]), cut)
 
     def vector(self, text: str) -> Vectors:
-        """Length 1, float32."""
+        """Float32, of length 1 unless it is placed."""
         placed = self._place(text) if self._place else None
         return hashed(self.space.model, text) if placed is None else placed
 

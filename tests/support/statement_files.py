@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import sql
 
-from veraz.db.statements import embedding_table, statement
+from veraz.db.statements import COMPARISONS, embedding_table, statement
 from veraz.filters.compose import UNFILTERED
 
 
@@ -24,6 +24,7 @@ def statement_of(name: str) -> Any:
 SLOTS = {
     "embedding": embedding_table(1),
     "dimension": sql.Literal(384),
+    **COMPARISONS["cosine"].slots(),
     **UNFILTERED.slots(),
     "parts": sql.SQL("true"),
 }

@@ -103,6 +103,8 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     if vector is None:
         return _refusal(render.reason_text(found.lacking, evidence.lang), probability, measured)
     vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
+    if not embedder.space.normalised:  # sentences are near by their direction, whatever orders the space
+        vectors, vector = _unit(vectors), _unit(vector)
     mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
     chosen = select.choose(
         _asked(evidence), picked, vectors, vector, terms=evidence.words, lang=evidence.lang, mix=mix
@@ -153,6 +155,10 @@ async def _question_vector(evidence: Evidence, embedder: Embedder) -> Vectors | 
     except MalformedResponse:
         return None
     return vector if np.isfinite(vector).all() and vector.any() else None
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32)
 
 
 def _refusal(

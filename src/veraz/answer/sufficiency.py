@@ -37,8 +37,8 @@ _SPELLING = 0.82  # difflib ratio from which a word counts as a misspelling of a
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """All in 0..1 except `best_dense` (1 − distance) and `dense_margin` (in standard deviations of the
-    pool, 0..6).
+    """All in 0..1 except `best_dense` (the best semantic score, by the space's distance) and `dense_margin`
+    (in standard deviations of the pool, 0..6).
 
     `chunk_coverage` and `sentence_coverage`: weight of the question's terms in the best chunk and sentence;
     `all_coverage`: in all evidence together; `identifiers`: share of the question's identifiers and numbers

@@ -150,11 +150,8 @@ def _build_of_space(state: State, kind: Any, options: dict[str, int | None]) -> 
     if made.kind == "none":
         out.print(text(f"{made.space} has no index: every vector is compared"))
     else:
-        out.print(
-            text(
-                f"{made.space} has {made.kind}{stated}: {counted(made.vectors, 'vector')}, {size(made.size_bytes)}"
-            )
-        )
+        indexed = f"{counted(made.vectors, 'vector')} by {made.distance}, {size(made.size_bytes)}"
+        out.print(text(f"{made.space} has {made.kind}{stated}: {indexed}"))
     if made.recall:
         measured = ", ".join(f"{name} {value:.3f}" for name, value in made.recall.items())
         out.print(text(f"measured before it was built: {measured}"))

@@ -56,7 +56,10 @@ def _rows(status: Status) -> Iterator[tuple[str, Any]]:
     yield "schema", f"version {status.schema_version}"
     for space in status.spaces:
         active = "active" if space.get("active") else "not active"
-        yield "space", f"{space['name']} ({space['model']}, {space['dimension']} dimensions, {active})"
+        yield (
+            "space",
+            f"{space['name']} ({space['model']}, {space['dimension']} dimensions, {space['distance']}, {active})",
+        )
         if (index := space.get("index")) is not None:
             yield "its index", _index(index)
     yield (

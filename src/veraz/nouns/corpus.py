@@ -15,11 +15,12 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from veraz.nouns.distance import Distance
+
 Vectors = npt.NDArray[np.float32]
 """Embeddings of a batch: float32, shape (texts, dimension), rows in the order of the texts."""
 
 BlockKind = Literal["paragraph", "list", "table", "code", "quote"]
-Distance = Literal["cosine", "inner_product", "l2"]
 TextKind = Literal["query", "passage"]
 Media = Literal["markdown", "text", "html", "record", "pdf", "package", "xml", "csv", "mail", "ole"]
 """What the bytes of an item are, as far as their first ones tell: a package is a zip (DOCX, PPTX, XLSX, EPUB), which its parser
@@ -199,10 +200,11 @@ are scored again by their vectors, `none`: every vector is compared."""
 @dataclass(frozen=True, slots=True)
 class SpaceIndex:
     """The index of a space. `options`: what it was built with (m, ef_construction, lists), and how far a search looks unless told
-    otherwise (probes, oversampling)."""
+    otherwise (probes, oversampling). `distance`: the space's, by which it is ordered."""
 
     kind: IndexKind = "hnsw"
     options: Mapping[str, int] = field(default_factory=dict)
+    distance: Distance = "cosine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ class IndexBuilt:
     seconds: float
     recall: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    distance: Distance = "cosine"
 
 
 @dataclass(frozen=True, slots=True)

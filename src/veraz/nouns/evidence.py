@@ -27,7 +27,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ArmScore:
-    """A chunk's place in one arm. Rank counts from 1; scores are finite and higher is better (semantic: 1 − distance)."""
+    """A chunk's place in one arm. Rank counts from 1; scores are finite and higher is better (semantic: by the space's
+    distance, see `nouns/distance.py`)."""
 
     rank: int
     score: float

@@ -13,14 +13,13 @@ import psycopg
 from psycopg import AsyncConnection, sql
 
 from veraz.db.capabilities import EXTENSIONS, Capabilities, read_capabilities, require
-from veraz.db.statements import embedding_table, statement
-from veraz.errors import DatabaseError
+from veraz.db.statements import COMPARISONS, embedding_table, statement
+from veraz.errors import ConfigError, DatabaseError
 from veraz.nouns.corpus import SpaceSpec
 
 OWNER, APP, OPS, AUTH = ROLES = ("veraz_owner", "veraz_app", "veraz_ops", "veraz_auth")
 _LOCK = 0x7665_7261_7A00
 _BULKY = ("document", "revision", "section", "chunk", "chunk_lexical", "posting")
-OPERATOR_CLASS = {"cosine": "halfvec_cosine_ops", "inner_product": "halfvec_ip_ops", "l2": "halfvec_l2_ops"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,8 @@ def _command(script: Script, extension_schema: str) -> sql.SQL:
 
 
 async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> int:
-    """Registers an embedding space and makes its table and index. The first one becomes active. Returns its id.
+    """Registers an embedding space and makes its table and index. The first one becomes active. Returns its id. Raises
+    ConfigError where another space has its name: what is registered stays as it is.
 
     Here and in `indexes.py` data-definition statements for a space are written: a table cannot be a parameter.
     """
@@ -316,16 +316,18 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
         await act_as_owner(connection, schema)
         row = await (await connection.execute(statement("schema", "find_space"), [space.name])).fetchone()
         if row is not None:
+            if (registered := SpaceSpec(*row[1:])) != space:
+                raise another_space(registered, space)
             return int(row[0])
         cursor = await connection.execute(statement("schema", "register_space"), _space_parameters(space))
-        registered = await cursor.fetchone()
-        assert registered is not None
-        space_id = int(registered[0])
+        made = await cursor.fetchone()
+        assert made is not None
+        space_id = int(made[0])
         await connection.execute(
             statement("schema", "create_embedding_table").format(
                 embedding=embedding_table(space_id),
                 dimension=sql.Literal(space.dimension),
-                operators=sql.Identifier(OPERATOR_CLASS[space.distance]),
+                operators=COMPARISONS[space.distance].operators,
                 index=sql.Identifier(f"embedding_{space_id}_hnsw"),
                 document_index=sql.Identifier(f"embedding_{space_id}_document"),
             )
@@ -334,6 +336,25 @@ async def ensure_space(connection: AsyncConnection[Any], space: SpaceSpec) -> in
             if script.name.endswith(("_policies.sql", "_grants.sql")):
                 await connection.execute(_command(script, schema))
         return space_id
+
+
+def another_space(registered: SpaceSpec, wanted: SpaceSpec) -> ConfigError:
+    """What to say where the configured embedder's vectors may not be compared with the stored ones."""
+    differing = [
+        name for name in SpaceSpec.__dataclass_fields__ if getattr(registered, name) != getattr(wanted, name)
+    ]
+    if {"model", "name", "fingerprint"} & set(differing):
+        return ConfigError(
+            f"the corpus is embedded with {registered.model} ({registered.name}, {registered.fingerprint[:12]}), "
+            f"but the configuration names {wanted.model} ({wanted.name}, {wanted.fingerprint[:12]})",
+            fix="set [embedder] back, or give the other model a database of its own: veraz init --database URL",
+        )
+    recorded = ", ".join(f"{name} {getattr(registered, name)!r}" for name in differing)
+    stated = ", ".join(f"{name} {getattr(wanted, name)!r}" for name in differing)
+    return ConfigError(
+        f"the embedding space {registered.name} was made with {recorded}, but the configuration says {stated}",
+        fix="a space stays as it was made: set [embedder] back, or take a database of its own: veraz init --database URL",
+    )
 
 
 async def extension_schema_of(connection: AsyncConnection[Any]) -> str:

@@ -16,10 +16,11 @@ import msgspec
 import psycopg
 from psycopg import AsyncConnection, sql
 
-from veraz.db.statements import embedding_table, statement
+from veraz.db.statements import COMPARISONS, embedding_table, statement
 from veraz.errors import DatabaseError, UsageError
 from veraz.nouns.corpus import IndexKind
-from veraz.schema.apply import OPERATOR_CLASS, act_as_owner, extension_schema_of
+from veraz.nouns.distance import Distance
+from veraz.schema.apply import act_as_owner, extension_schema_of
 
 EXCHANGES = 120
 """Times that the exchange is tried before searches have kept it from happening."""
@@ -33,7 +34,7 @@ class WantedIndex:
 
     space_id: int
     dimension: int
-    distance: str
+    distance: Distance
     kind: IndexKind
     built: Mapping[str, int]
     options: Mapping[str, int]
@@ -105,7 +106,7 @@ async def _attempt(connection: AsyncConnection[Any], wanted: WantedIndex, *, ser
     async with connection.transaction():  # a savepoint: what fails here leaves the transaction usable
         settings = {"bytes": wanted.memory, "serial": serial}
         await connection.execute(statement("schema", "index_settings"), settings)
-        operators = sql.Identifier(OPERATOR_CLASS[wanted.distance])
+        operators = COMPARISONS[wanted.distance].operators
         literals = {name: sql.Literal(value) for name, value in wanted.built.items()}
         await connection.execute(
             _of(

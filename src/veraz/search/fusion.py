@@ -132,7 +132,8 @@ def _spread(candidates: Sequence[Candidate]) -> tuple[float, float]:
 
 
 FLOORS: Mapping[str, float] = {"lexical": 0.0, "semantic": -1.0}
-"""The least score that an arm can give: BM25 is not negative, and a cosine at least -1."""
+"""The least score that an arm can give: BM25 is not negative, and a cosine at least -1. Other distances of vectors that are not
+of length 1 may give less; then the lowest of the ranking counts."""
 
 
 def _convex(name: str, candidates: Sequence[Candidate], weight: float, _k: int) -> list[float]:

@@ -67,6 +67,7 @@ class MeasuredArms:
             cluster=max(1, self._indexed // self._index.options.get("lists", 1)),
             probes=looked.get("probes", 1),
             oversampling=looked.get("oversampling", 1),
+            distance=self._index.distance,
         )
 
 

@@ -281,7 +281,9 @@ async def _embed_question(embedder: Embedder, question: str, notes: list[str]) -
             "the question is longer than the embedding model reads; its end counts in the lexical arm only"
         )
     vector: Vectors = batch.vectors[0]
-    if not (np.isfinite(vector).all() and vector.any()):
+    with np.errstate(over="ignore"):
+        compared = vector.astype(np.float16)  # as the statements take it
+    if not (np.isfinite(compared).all() and compared.any()):
         notes.append(
             "the question could not be embedded (its vector has no direction); only the lexical arm answered"
         )
@@ -350,6 +352,7 @@ def _semantic_question(
         probes=looked.get("probes", 1),
         cluster=max(1, request.indexed // lists),
         oversampling=looked.get("oversampling", 1),
+        distance=request.index.distance,
     )
 
 
@@ -842,7 +845,12 @@ def _configuration(
             "exact": arms.lexical_exact,
             "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
         },
-        "semantic": {"index": request.index.kind, **looks(request, config), "exact": arms.semantic_exact},
+        "semantic": {
+            "distance": request.index.distance,
+            "index": request.index.kind,
+            **looks(request, config),
+            "exact": arms.semantic_exact,
+        },
         **_of_filters(request, arms),
         "methods": sorted(METHODS),
     }

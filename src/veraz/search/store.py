@@ -15,9 +15,10 @@ from psycopg import sql
 from psycopg.rows import class_row
 
 from veraz.db.session import Connection
-from veraz.db.statements import space_statement, statement
+from veraz.db.statements import COMPARISONS, space_statement, statement
 from veraz.filters.compose import Composed, composed
 from veraz.nouns.corpus import IndexKind, SpaceIndex, Span, Vectors
+from veraz.nouns.distance import Distance
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
 from veraz.nouns.question import Filters
 from veraz.search.fusion import Candidate
@@ -61,7 +62,8 @@ MOST_PROBES = 32_768
 class SemanticQuestion:
     """`kind` is the index that the space has: `ef_search` bounds the walk of a graph, `probes` are the clusters that are read of
     one that is made of them, each of about `cluster` vectors, and `oversampling` times the pool are the candidates of one of
-    signs. A scan that filters leave short goes on until it has seen `max_scan_tuples`. `exact`: every vector is compared."""
+    signs. A scan that filters leave short goes on until it has seen `max_scan_tuples`. `exact`: every vector is compared.
+    `distance`: the space's."""
 
     vector: Vectors
     space_id: int
@@ -74,6 +76,7 @@ class SemanticQuestion:
     probes: int = 1
     cluster: int = 1000
     oversampling: int = 1
+    distance: Distance = "cosine"
 
     @property
     def candidates(self) -> int:
@@ -180,7 +183,7 @@ async def _run_quoted(
         return None
     found = composed(filters)
     parameters = {**_conditions(filters, found), **_both(lexical, semantic)}
-    query = space_statement("search", "quoted", space_id, **found.slots())
+    query = space_statement("search", "quoted", space_id, **_comparing(semantic), **found.slots())
     cursor = await connection.execute(query, parameters)
     return await _of_both(connection, lexical, semantic, await cursor.fetchall())
 
@@ -207,7 +210,7 @@ async def run_arms_as_of(
     parameters = {**_conditions(filters, found), **_both(lexical, semantic), "as_of": day}
     async with connection.pipeline():
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": True})
-        query = space_statement("search", "as_of", space_id, **found.slots())
+        query = space_statement("search", "as_of", space_id, **_comparing(semantic), **found.slots())
         cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "as_of_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
@@ -228,7 +231,7 @@ async def narrow(
     parameters = {**_conditions(filters, found), **_both(lexical, semantic)}
     async with connection.pipeline():
         await connection.execute(statement("search", "narrow_plan"), {"by_sets": True})
-        query = space_statement("search", "narrow", space_id, **found.slots())
+        query = space_statement("search", "narrow", space_id, **_comparing(semantic), **found.slots())
         cursor = await connection.execute(query, parameters)
         await connection.execute(statement("search", "narrow_plan"), {"by_sets": False})
         rows = await cursor.fetchall()
@@ -418,9 +421,9 @@ async def corpus_size(connection: Connection, space_id: int | None) -> CorpusSiz
     rows = await cursor.fetchall()
     index = SpaceIndex()
     if rows and rows[0][3] is not None:
-        index = SpaceIndex(rows[0][3], msgspec.json.decode(rows[0][4], type=dict[str, int]))
-    own, indexed = sum(int(r[1]) for r in rows), max((r[2] or 0 for r in rows), default=0)
-    return CorpusSize(tuple(r[0] for r in rows), own, indexed, index)
+        index = SpaceIndex(rows[0][3], msgspec.json.decode(rows[0][4], type=dict[str, int]), rows[0][5])
+    own, indexed = sum(int(r[1] or 0) for r in rows), max((r[2] or 0 for r in rows), default=0)
+    return CorpusSize(tuple(r[0] for r in rows if r[0] is not None), own, indexed, index)
 
 
 def _conditions(filters: Filters, of_filter: Composed) -> dict[str, Any]:
@@ -480,7 +483,13 @@ async def _ask_semantic(
 def _over_space(name: str, question: SemanticQuestion, found: Composed) -> sql.Composed:
     """`{dimension}` too: a type's length cannot be bound, and the index's expression has it."""
     dimension = sql.Literal(len(question.vector))
-    return space_statement("search", name, question.space_id, dimension=dimension, **found.slots())
+    slots = {"dimension": dimension, **_comparing(question), **found.slots()}
+    return space_statement("search", name, question.space_id, **slots)
+
+
+def _comparing(question: SemanticQuestion | None) -> dict[str, sql.Composable]:
+    """Where no vector is asked for, any comparison makes the statement whole."""
+    return COMPARISONS["cosine" if question is None else question.distance].slots()
 
 
 async def semantic_exact(

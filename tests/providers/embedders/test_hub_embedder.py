@@ -12,6 +12,7 @@ import pytest
 from tiny_hub import HUB_WORDS, hub_table
 
 from veraz.errors import ConfigError, ProviderError
+from veraz.nouns.corpus import Span
 from veraz.providers.embedders.hub import HubModel, HubOptions
 from veraz.providers.embedders.registry import open_embedder
 
@@ -41,6 +42,17 @@ def test_token_vectors_are_averaged_over_the_text_and_not_over_padding(folder: P
     head = ["passage", ":"]
     want = [expected(head + text.split()) for text in ("alpha beta", "gamma", "alpha delta x")]
     np.testing.assert_allclose(vectors, want, atol=1e-6)
+
+
+def test_vectors_keep_the_models_length_where_they_are_not_to_be_normalised(folder: Path) -> None:
+    model = open_hub(folder, normalise=False, passage_prefix="")
+    assert not model.space.normalised
+    rows = hub_table()[[HUB_WORDS.index(word) for word in ("gamma", "beta")]]
+    vectors = passage(model, "gamma beta", "gamma")
+    np.testing.assert_allclose(vectors, [rows.mean(axis=0), rows[0]], atol=1e-6)
+    assert abs(np.linalg.norm(vectors[0]) - 1) > 0.05
+    (pooled,) = asyncio.run(model.embed_spans("gamma beta", [[Span(0, 10)]]))
+    np.testing.assert_allclose(pooled, vectors[0], atol=1e-6)
 
 
 def test_a_model_that_declares_its_first_token_is_pooled_so(folder: Path) -> None:

@@ -30,8 +30,9 @@ def test_batches_are_filled() -> None:
     assert plan_batches([10, 10, 10, 2, 2, 2], budget=20) == [[0, 1], [2, 3], [4, 5]]
 
 
-@pytest.mark.parametrize("bad", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
+@pytest.mark.parametrize("bad", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [1e-9, -1e-9], [7e4, 1.0]])
 def test_a_vector_without_direction_is_refused_by_position(bad: list[float]) -> None:
+    """The last two become zero and infinite in the half precision in which vectors are stored."""
     with pytest.raises(ProviderError, match="text 1 got a vector that is zero or not finite"):
         refuse_degenerate(np.array([[1, 0], bad, [0, 1]], np.float32))
 

@@ -107,6 +107,29 @@ class TestPairing:
         )
         expect_each_its_own(server, ["text"], run(make(server), ["text"]))
 
+    def test_vectors_keep_their_length_where_they_are_not_to_be_normalised(
+        self, server: FakeEmbeddingServer
+    ) -> None:
+        server.behaviour = altered(
+            lambda items: [{**item, "embedding": [3 * x for x in item["embedding"]]} for item in items]
+        )
+        scaled, kept = make(server), make(server, normalise=False)
+        assert (scaled.space.normalised, kept.space.normalised) == (True, False)
+        unit, whole = run(scaled, ["text"]), run(kept, ["text"])
+        length = float(np.linalg.norm(whole.vectors[0]))
+        assert abs(length - 1) > 0.05
+        np.testing.assert_allclose(whole.vectors, unit.vectors * length, rtol=1e-5)
+
+    @pytest.mark.parametrize("factor", [1e-12, 1e8])
+    def test_what_cannot_be_stored_at_its_length_is_refused(
+        self, server: FakeEmbeddingServer, factor: float
+    ) -> None:
+        server.behaviour = altered(
+            lambda items: [{**item, "embedding": [factor * x for x in item["embedding"]]} for item in items]
+        )
+        with pytest.raises(MalformedResponse, match="zero or not finite for text 0"):
+            run(make(server, normalise=False), ["text"])
+
     def test_concurrent_batches_are_never_shuffled(self, server: FakeEmbeddingServer) -> None:
         texts = words(23)
         embedder = make(server, batch_size=5, concurrency=4)

@@ -42,7 +42,7 @@ def _show_measurement(out: Console, found: IndexMeasurement) -> None:
     show_pairs(
         out,
         [
-            ("space", f"{found.space}, {found.dimension} dimensions"),
+            ("space", f"{found.space}, {found.dimension} dimensions, {found.settings['distance']}"),
             ("vectors", f"{found.vectors:,} current ones of tenant {found.tenant}{permitted}"),
             ("queries", f"{found.queries:,}: {ORIGINS[found.origin]}"),
             ("built over", copied),

@@ -19,6 +19,7 @@ from psycopg.errors import InsufficientPrivilege
 from veraz.db.session import Connection, Database, Experiment
 from veraz.errors import UsageError
 from veraz.nouns.corpus import Identity, Vectors
+from veraz.nouns.distance import Distance
 from veraz.nouns.measure import IndexFigure, IndexMeasurement, Method, Origin
 from veraz.nouns.question import Filters
 from veraz.ops.measure import methods, store
@@ -172,12 +173,13 @@ class Arms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What of the configuration counts: of a space its id, name and dimension, of search its pool and reach. `compares_all`:
-    searches of this tenant compare every vector, and walk no index."""
+    """What of the configuration counts: of a space its id, name, dimension and distance, of search its pool and reach.
+    `compares_all`: searches of this tenant compare every vector, and walk no index."""
 
     space_id: int
     space: str
     dimension: int
+    distance: Distance
     pool: int
     ef_search: int
     max_scan_tuples: int
@@ -257,6 +259,7 @@ class Measure:
             "pgvector": live.pgvector,
             "maintenance_work_mem": live.memory,
             "table_bytes": live.table_bytes,
+            "distance": self._state.distance,
             "pool": self._pool,
             "max_scan_tuples": self._state.max_scan_tuples,
             "seed": self._choices.seed,
@@ -340,7 +343,7 @@ class Measure:
 
     async def _tried(self, experiment: Experiment, exact: Sequence[Ranked], live: store.LiveIndexRow) -> None:
         connection = experiment.connection
-        copy = store.Copy.named(self._state.space_id, self._state.dimension)
+        copy = store.Copy.named(self._state.space_id, self._state.dimension, self._state.distance)
         async with _allowed():
             await experiment.as_login()
             await store.make_schema(connection, copy)

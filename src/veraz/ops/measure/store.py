@@ -16,9 +16,10 @@ from psycopg import sql
 
 from veraz.db.rows import rows_of
 from veraz.db.session import OPS_ROLE, RUNTIME_ROLE, Connection
-from veraz.db.statements import embedding_table, space_statement, statement
+from veraz.db.statements import COMPARISONS, embedding_table, space_statement, statement
 from veraz.filters.compose import composed
 from veraz.nouns.corpus import IndexKind, Vectors
+from veraz.nouns.distance import Distance
 from veraz.nouns.question import Filters
 from veraz.ops.measure.methods import Setting
 from veraz.ops.measure.recall import Found
@@ -123,14 +124,18 @@ class Copy:
     schema: str
     space_id: int
     dimension: int
+    distance: Distance
 
     @classmethod
-    def named(cls, space_id: int, dimension: int) -> Copy:
-        return cls(f"veraz_measure_{uuid4().hex[:12]}", space_id, dimension)
+    def named(cls, space_id: int, dimension: int, distance: Distance) -> Copy:
+        return cls(f"veraz_measure_{uuid4().hex[:12]}", space_id, dimension, distance)
 
     def statement(self, name: str, **more: sql.Composable) -> sql.Composed:
         """A statement over the copy: tables, indexes and dimensions cannot be bound as parameters."""
+        comparison = COMPARISONS[self.distance]
         return statement(HERE, name).format(
+            operators=comparison.operators,
+            **comparison.slots(),
             schema=sql.Identifier(self.schema),
             copy=sql.Identifier(self.schema, "copy"),
             embedding=embedding_table(self.space_id),
@@ -205,7 +210,7 @@ async def scan_settings(
 async def nearest(
     connection: Connection, copy: Copy, filters: Filters, vector: Vectors, pool: int
 ) -> list[tuple[UUID, float]]:
-    """By whatever index the copy has. Scores: 1 − distance."""
+    """By whatever index the copy has. Scores: by the space's distance, higher is better."""
     parameters = {**conditions(filters), "vector": vector_text(vector), "pool": pool}
     cursor = await connection.execute(copy.statement("scratch_nearest", **slots(filters)), parameters)
     return await cursor.fetchall()
@@ -222,7 +227,7 @@ async def nearest_by_signs(
     centre: Vectors,
     candidates: int,
 ) -> list[tuple[UUID, float]]:
-    """`candidates` by Hamming distance, of which the best `pool` by their vectors. Scores: 1 − distance."""
+    """`candidates` by Hamming distance, of which the best `pool` by their vectors. Scores: as of `nearest`."""
     around = np.asarray(vector) - centre if method == "binary_centred" else np.asarray(vector)
     parameters = {
         **conditions(filters),

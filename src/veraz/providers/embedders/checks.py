@@ -23,9 +23,16 @@ def first_degenerate(vectors: Vectors) -> int | None:
     return int(np.argmax(bad)) if bad.any() else None
 
 
+def as_stored(vectors: Vectors) -> Vectors:
+    """In the half precision of the database, where what is above 65,504 is infinite and what is below 6e-8 is zero: vectors that
+    are not of length 1 may be either."""
+    with np.errstate(over="ignore"):
+        return vectors.astype(np.float16).astype(np.float32)
+
+
 def refuse_degenerate(vectors: Vectors) -> None:
-    """Raises ProviderError for the first row that is zero or not finite."""
-    position = first_degenerate(vectors)
+    """Raises ProviderError for the first row that is zero or not finite where it is stored."""
+    position = first_degenerate(as_stored(vectors))
     if position is not None:
         raise ProviderError(
             f"text {position} got a vector that is zero or not finite",

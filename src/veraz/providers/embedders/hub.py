@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as HubTokenizer
 
 from veraz.errors import ConfigError, ProviderError
 from veraz.nouns.corpus import SpaceSpec
+from veraz.nouns.distance import Distance
 from veraz.providers.embedders.onnx_engine import OnnxEmbedder, OnnxEncoder, Pooling
 from veraz.providers.modelcache import sha256_of
 
@@ -24,7 +25,8 @@ _DOWNLOADED = [*_MODEL_FILES, "onnx/model.onnx_data", "*.json", "1_Pooling/*.jso
 
 class HubOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Exactly one of `path` (a directory) and `repo` (`owner/name`, downloaded once). What the model's own
-    files declare (prefixes, pooling, length) can be overridden."""
+    files declare (prefixes, pooling, length) can be overridden. With `normalise` false vectors keep the length that the model
+    gives them, for models that were trained for inner products."""
 
     path: str | None = None
     repo: str | None = None
@@ -33,22 +35,23 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     query_prefix: str | None = None
     passage_prefix: str | None = None
     pooling: Pooling | None = None
+    normalise: bool = True
     max_tokens: int | None = None
     threads: int | None = None
 
 
 class HubModel(OnnxEmbedder):
-    """Vectors are normalised; a text above `max_tokens` is cut and reported. The space's fingerprint is the
-    sha256 of the model file, so another export of the same model is another space."""
+    """Vectors are normalised unless `normalise` is off; a text above `max_tokens` is cut and reported. The space's fingerprint is
+    the sha256 of the model file, so another export of the same model is another space."""
 
-    def __init__(self, options: HubOptions, *, cache: Path) -> None:
+    def __init__(self, options: HubOptions, *, cache: Path, distance: Distance = "cosine") -> None:
         folder = _folder(options, cache)
         declared = _Declared(folder)
         tokenizer, pad = _tokenizer(folder)
         model = _model_file(folder)
         pooling = options.pooling or declared.pooling()
         encoder = OnnxEncoder(model, pad=pad, pooling=pooling, threads=options.threads)
-        super().__init__(_space(options, declared, model, encoder), _Whole(tokenizer), encoder)
+        super().__init__(_space(options, distance, declared, model, encoder), _Whole(tokenizer), encoder)
 
 
 class HubE5(HubModel):
@@ -175,7 +178,9 @@ def _tokenizer(folder: Path) -> tuple[HubTokenizer, int]:
     return tokenizer, pad
 
 
-def _space(options: HubOptions, declared: _Declared, model: Path, encoder: OnnxEncoder) -> SpaceSpec:
+def _space(
+    options: HubOptions, distance: Distance, declared: _Declared, model: Path, encoder: OnnxEncoder
+) -> SpaceSpec:
     name = options.repo or Path(cast("str", options.path)).expanduser().resolve().name
     query, passage = declared.prefixes(name)
     dimension = encoder.dimension
@@ -190,10 +195,10 @@ def _space(options: HubOptions, declared: _Declared, model: Path, encoder: OnnxE
         provider="hub",
         model=name,
         dimension=dimension,
-        normalised=True,
+        normalised=options.normalise,
         query_prefix=query if options.query_prefix is None else options.query_prefix,
         passage_prefix=passage if options.passage_prefix is None else options.passage_prefix,
-        distance="cosine",
+        distance=distance,
         max_tokens=options.max_tokens or declared.max_tokens(),
         fingerprint=sha256_of(model),
     )

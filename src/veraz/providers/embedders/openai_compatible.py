@@ -15,15 +15,17 @@ import numpy as np
 
 from veraz.errors import ConfigError, MalformedResponse
 from veraz.nouns.corpus import EmbeddingBatch, SpaceSpec, TextKind, Vectors
+from veraz.nouns.distance import Distance
 from veraz.providers.calls import Calls, Endpoint, check_address
-from veraz.providers.embedders.checks import first_degenerate, refuse_blanks
+from veraz.providers.embedders.checks import as_stored, first_degenerate, refuse_blanks
 
 _MOST_BYTES = 512 << 20
 
 
 class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`dimensions` is the length of the vectors; it is sent as a request for shorter ones only with
-    `shorten`.
+    `shorten`. With `normalise` false vectors keep the length that the server gives them, for models that were trained for inner
+    products.
 
     `max_wait` bounds, in seconds, what one request spends waiting between attempts; `timeout` one attempt.
     `echoes` is the model name that the server answers with, where it differs from `model`. `revision` tells
@@ -39,6 +41,7 @@ class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     revision: str = ""
     echoes: str | None = None
     shorten: bool = False
+    normalise: bool = True
     query_prefix: str = ""
     passage_prefix: str = ""
     max_tokens: int = 8191
@@ -84,11 +87,11 @@ class OpenAICompatible:
     observe it.
     """
 
-    def __init__(self, options: OpenAIOptions) -> None:
+    def __init__(self, options: OpenAIOptions, *, distance: Distance = "cosine") -> None:
         _check(options)
         self._options = options
         self._measure = _Exact(Path(options.tokenizer)) if options.tokenizer else _Bytes()
-        self._space = _space(options)
+        self._space = _space(options, distance)
         self._tls = httpx.create_ssl_context() if options.base_url.startswith("https:") else None
 
     def __repr__(self) -> str:
@@ -160,7 +163,8 @@ class OpenAICompatible:
 
 
 def read_answer(content: bytes, options: OpenAIOptions, *, count: int, start: int = 0) -> Vectors:
-    """The vectors of one answer in the order of the request: float32 (count, dimensions), of length 1.
+    """The vectors of one answer in the order of the request: float32 (count, dimensions), of length 1 unless
+    `normalise` is off.
 
     Raises MalformedResponse unless the answer names the model that was asked and holds, for each index from
     0 to count − 1, exactly one vector of the right length that is finite and not zero. `start` is added to
@@ -185,10 +189,10 @@ def read_answer(content: bytes, options: OpenAIOptions, *, count: int, start: in
             )
         with np.errstate(over="ignore"):  # what overflows becomes infinite and is refused below
             vectors[item.index] = np.array(item.embedding, np.float64)
-    position = first_degenerate(vectors)
+    position = first_degenerate(vectors if options.normalise else as_stored(vectors))
     if position is not None:
         raise _malformed(f"a vector that is zero or not finite for text {start + position}")
-    return _unit(vectors)
+    return _unit(vectors) if options.normalise else vectors
 
 
 def _by_index(items: list[_Item], count: int) -> list[_Item]:
@@ -277,7 +281,7 @@ def _endpoint(options: OpenAIOptions) -> Endpoint:
     )
 
 
-def _space(options: OpenAIOptions) -> SpaceSpec:
+def _space(options: OpenAIOptions, distance: Distance) -> SpaceSpec:
     slug = re.sub(r"[^a-z0-9]+", "-", options.model.lower()).strip("-")
     revision = f"@{options.revision}" if options.revision else ""
     return SpaceSpec(
@@ -285,10 +289,10 @@ def _space(options: OpenAIOptions) -> SpaceSpec:
         provider="openai",
         model=options.model,
         dimension=options.dimensions,
-        normalised=True,
+        normalised=options.normalise,
         query_prefix=options.query_prefix,
         passage_prefix=options.passage_prefix,
-        distance="cosine",
+        distance=distance,
         max_tokens=options.max_tokens,
         fingerprint=f"{options.model}{revision}/{options.dimensions}",
     )

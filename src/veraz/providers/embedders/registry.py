@@ -9,10 +9,11 @@ from typing import Literal, TypeVar
 import msgspec
 
 from veraz.errors import ConfigError
+from veraz.nouns.distance import Distance
 from veraz.providers.ports import Embedder
 
 Progress = Callable[[str, int, int], None]
-Opener = Callable[[Path, Mapping[str, object], Progress | None], Embedder]
+Opener = Callable[[Path, Distance, Mapping[str, object], Progress | None], Embedder]
 Options = TypeVar("Options", bound=msgspec.Struct)
 
 
@@ -25,11 +26,17 @@ class LocalOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 def open_embedder(
-    name: str, *, cache: Path, options: Mapping[str, object], progress: Progress | None = None
+    name: str,
+    *,
+    cache: Path,
+    options: Mapping[str, object],
+    distance: Distance = "cosine",
+    progress: Progress | None = None,
 ) -> Embedder:
     """The embedder called `name`: `local`, `openai` or `hub`.
 
-    `cache` is the directory for model files; `progress(stage, done, total)` is called while one is prepared.
+    `distance` is how vectors of its space are compared; `cache` is the directory for model files;
+    `progress(stage, done, total)` is called while one is prepared.
     Raises ConfigError for an unknown name, an unusable option or a missing extra, and ProviderError where a
     model cannot be had.
     """
@@ -37,7 +44,7 @@ def open_embedder(
         raise ConfigError(f"no embedder is called {name!r}", fix=f"choose one of {', '.join(_OPENERS)}")
     extra, opener = _OPENERS[name]
     try:
-        return opener(cache, options, progress)
+        return opener(cache, distance, options, progress)
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"the embedder {name!r} needs the package {error.name}, which is not installed",
@@ -45,26 +52,37 @@ def open_embedder(
         ) from error
 
 
-def _local(cache: Path, options: Mapping[str, object], progress: Progress | None) -> Embedder:
+def _local(
+    cache: Path, distance: Distance, options: Mapping[str, object], progress: Progress | None
+) -> Embedder:
     from veraz.providers.embedders.local import LocalE5
 
     chosen = _read("local", options, LocalOptions)
     weights = Path(chosen.weights).expanduser() if chosen.weights else None
     return LocalE5(
-        cache, precision=chosen.precision, threads=chosen.threads, weights=weights, progress=progress
+        cache,
+        precision=chosen.precision,
+        distance=distance,
+        threads=chosen.threads,
+        weights=weights,
+        progress=progress,
     )
 
 
-def _openai(_cache: Path, options: Mapping[str, object], _progress: Progress | None) -> Embedder:
+def _openai(
+    _cache: Path, distance: Distance, options: Mapping[str, object], _progress: Progress | None
+) -> Embedder:
     from veraz.providers.embedders.openai_compatible import OpenAICompatible, OpenAIOptions
 
-    return OpenAICompatible(_read("openai", options, OpenAIOptions))
+    return OpenAICompatible(_read("openai", options, OpenAIOptions), distance=distance)
 
 
-def _hub(cache: Path, options: Mapping[str, object], _progress: Progress | None) -> Embedder:
+def _hub(
+    cache: Path, distance: Distance, options: Mapping[str, object], _progress: Progress | None
+) -> Embedder:
     from veraz.providers.embedders.hub import HubModel, HubOptions
 
-    return HubModel(_read("hub", options, HubOptions), cache=cache)
+    return HubModel(_read("hub", options, HubOptions), cache=cache, distance=distance)
 
 
 _OPENERS: Mapping[str, tuple[str, Opener]] = {

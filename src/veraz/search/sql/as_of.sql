@@ -1,7 +1,7 @@
 -- Purpose: both arms over the revisions that held on a day. The inverted file and the approximate index hold current chunks only, so every
 -- document vector and every vector of a valid revision is compared: exact. How rare a term is, is read from today's corpus; a term that
 -- it does not hold counts as rarest. `question` null leaves the lexical arm out, `vector` null the semantic one.
--- Rows: at most `pool` an arm, best first. Scores: BM25; 1 - distance; higher is better.
+-- Rows: at most `pool` an arm, best first. Scores: BM25; by the space's distance; higher is better.
 -- Index: the tenant prefix of revision, document, chunk_lexical and the embedding table, each once, whatever the arms: whether a revision is
 -- valid is a look-up in a hash, which `coalesce` keeps from becoming a join; authority and date are joined to the best alone.
 with valid as materialized (
@@ -46,7 +46,7 @@ with valid as materialized (
      order by e.score desc, e.chunk_id
      limit %(pool)s
 ), compared as (
-    select e.chunk_id, e.revision_id, (e.vec <=> %(vector)s::halfvec) + 0 as distance
+    select e.chunk_id, e.revision_id, (e.vec {operator} %(vector)s::halfvec) + 0 as distance
       from {embedding} e
      where e.tenant_id = veraz.current_tenant() and %(vector)s::halfvec is not null
        and coalesce(e.revision_id in (select revision_id from valid), false)
@@ -56,7 +56,7 @@ with valid as materialized (
      order by distance, e.chunk_id
     offset 0
 ), semantic as (
-    select e.chunk_id, e.revision_id, 1 - e.distance as score from compared e
+    select e.chunk_id, e.revision_id, {score} as score from compared e
      where true {chunks}
      order by e.distance, e.chunk_id
      limit %(pool)s

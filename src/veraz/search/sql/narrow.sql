@@ -1,6 +1,6 @@
 -- Purpose: both arms over the documents that the caller may read and that meet the filters, where these are few: they are found first, and
 -- whatever they hold is scored. `question` null leaves the lexical arm out, `vector` null the semantic one.
--- Rows: at most `pool` an arm, best first. Scores: BM25, equal to those of lexical.sql; 1 - distance; higher is better. Exact.
+-- Rows: at most `pool` an arm, best first. Scores: BM25, equal to those of lexical.sql; by the space's distance; higher is better. Exact.
 -- `condition`: see lexical.sql.
 -- Index: the tenant prefix of document and revision, each once; then chunk_lexical_document and the embedding table's index of
 -- documents, once per permitted document.
@@ -51,7 +51,7 @@ with permitted as materialized (
     select v.chunk_id, v.distance, p.authority, p.revised_at
       from permitted p
      cross join lateral (
-            select i.chunk_id, (i.vec <=> %(vector)s::halfvec) + 0 as distance
+            select i.chunk_id, (i.vec {operator} %(vector)s::halfvec) + 0 as distance
               from {embedding} i
              where i.tenant_id = veraz.current_tenant() and i.document_id = p.document_id and i.is_current offset 0) v
      where %(vector)s::halfvec is not null
@@ -62,7 +62,7 @@ with permitted as materialized (
      order by v.distance, v.chunk_id
     offset 0
 ), semantic as (
-    select e.chunk_id, 1 - e.distance as score, e.authority, e.revised_at from compared e
+    select e.chunk_id, {score} as score, e.authority, e.revised_at from compared e
      where true {chunks}
      order by e.distance, e.chunk_id
      limit %(pool)s

@@ -10,5 +10,5 @@ select count(*)::integer as sampled,
   from (select chunk_id, document_id
           from {embedding}
          where is_current and tenant_id = veraz.current_tenant()
-         order by vec <=> %(vector)s::halfvec
+         order by vec {operator} %(vector)s::halfvec
          limit %(sample)s) e

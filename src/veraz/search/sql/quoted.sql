@@ -1,7 +1,7 @@
 -- Purpose: both arms where a question's quotation marks say which words must be there: the chunks that hold the rarest of them are found in the
 -- inverted file, checked, and all that pass are scored and compared. Exact. `question` null leaves the lexical arm out, `vector` null the
 -- semantic one.
--- Rows: at most `pool` an arm, best first. Scores: BM25; 1 - distance; higher is better.
+-- Rows: at most `pool` an arm, best first. Scores: BM25; by the space's distance; higher is better.
 -- Index: posting_pkey (tenant, analyser, term), chunk_lexical_pkey per chunk that holds the word, then the keys of embedding, document,
 -- revision and source per chunk that passes.
 with condition as materialized (
@@ -54,10 +54,10 @@ with condition as materialized (
      order by score desc, p.chunk_id
      limit %(pool)s
 ), semantic as (
-    select p.chunk_id, 1 - v.distance as score, p.authority, p.revised_at
+    select p.chunk_id, {score} as score, p.authority, p.revised_at
       from permitted p
      cross join lateral (
-            select (e.vec <=> %(vector)s::halfvec) + 0 as distance from {embedding} e
+            select (e.vec {operator} %(vector)s::halfvec) + 0 as distance from {embedding} e
              where e.tenant_id = veraz.current_tenant() and e.chunk_id = p.chunk_id and e.is_current
                and %(vector)s::halfvec is not null offset 0) v
      order by v.distance, p.chunk_id

@@ -1,5 +1,5 @@
 -- Purpose: the semantic arm over signs: `candidates` by Hamming distance, filters and permissions inside the scan, scored again exactly.
--- Rows: at most `pool`, best first. Scores: 1 - distance, higher is better.
+-- Rows: at most `pool`, best first. Scores: by the space's distance, higher is better.
 with candidate as materialized (
     select e.chunk_id, e.vec
       from {copy} e
@@ -10,7 +10,7 @@ with candidate as materialized (
      order by e.{column} <~> %(signs)s::bit({dimension})
      limit %(candidates)s
 )
-select chunk_id, 1 - (vec <=> %(vector)s::halfvec) as score
-  from candidate
+select chunk_id, {score} as score
+  from (select chunk_id, vec {operator} %(vector)s::halfvec as distance from candidate) c
  order by score desc, chunk_id
  limit %(pool)s

@@ -1,2 +1,2 @@
 -- Purpose: the index that a space has, made anew over the copy.
-create index {index} on {copy} using hnsw (vec halfvec_cosine_ops) with (m = {m}, ef_construction = {ef_construction})
+create index {index} on {copy} using hnsw (vec {operators}) with (m = {m}, ef_construction = {ef_construction})
