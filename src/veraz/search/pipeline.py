@@ -446,7 +446,10 @@ async def _consulted(
     async with database.transaction(identity) as connection:
         reading = await _demanding(connection, request, reading)
         question = _lexical_question(request, reading, config)
-        if (why := _not_the_engines(request)) is None and config.fuzzy:
+        why = _not_the_engines(request)
+        if why is None and (await store.posting_count(connection, question))[0] == 0:
+            why = "function words alone, which are not searched for"
+        if why is None and config.fuzzy:
             nothing = store.ArmResults(None, None, lexical_exact=True, semantic_exact=True)
             question = await _respelt(connection, request, nothing, question, timer)
     if why is not None:
