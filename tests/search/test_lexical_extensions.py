@@ -1,5 +1,5 @@
-"""pg_textsearch and pg_search as lexical engines. Neither is on the servers of these tests: their statements run over stand-ins of
-the documented names and types, and what is tested is ours: the check at the start, the refusals, the permissions, the order."""
+"""pg_textsearch and pg_search as lexical engines. No server of these tests has either: their statements run over stand-ins of the
+documented names and types, and what is tested is ours: the check at the start, the refusals, the permissions, the order."""
 
 from __future__ import annotations
 
@@ -139,5 +139,5 @@ async def test_one_index_for_several_tenants_has_to_be_wanted(engine: AsyncVeraz
     with pytest.raises(UsageError, match="holds the chunks of all 2 tenants") as refused:
         await engine.build_lexical_index("pg_search")
     assert "--shared-statistics" in (refused.value.fix or "")
-    with pytest.raises(DatabaseError, match="pg_search does not build chunk_pg_search: .* does not exist"):
+    with pytest.raises(DatabaseError, match=r"pg_search does not build chunk_pg_search: .* does not exist"):
         await engine.build_lexical_index("pg_search", shared_statistics=True)

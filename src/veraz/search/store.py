@@ -347,7 +347,7 @@ async def engine_permitted(
     }
     query = statement("search", "engine_permitted").format(**found.slots())
     rows = await (await connection.execute(query, parameters)).fetchall()
-    return rows[0][4], [Candidate(*row[:4]) for row in rows if row[0] is not None]
+    return rows[0][4] if rows else 0, [Candidate(*row[:4]) for row in rows if row[0] is not None]
 
 
 async def unseen_words(connection: Connection, question: LexicalQuestion) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 -- Purpose: of the candidates that another lexical engine gave, those that are current, may be read and meet the filters and the marks.
 -- Rows: at most `pool`, best first by (score, chunk_id), and in each `known`: how many of the candidates the tenant has at all; one row
--- without a chunk where none may answer. Scores: the engine's, as they were given; higher is better.
+-- without a chunk where none may answer, none where the tenant has none. Scores: the engine's, as they were given; higher is better.
 -- Index: chunk_lexical's key (tenant, chunk), then document_pkey, revision_pkey, source_pkey, once per candidate. `condition`: see lexical.sql.
 with condition as materialized (
     select analyser, veraz.condition(analyser, %(analyser)s::text, %(condition)s::jsonb) as wanted
@@ -25,4 +25,5 @@ with condition as materialized (
 )
 select b.chunk_id, b.score, b.authority, b.revised_at, n.known
   from (select count(*)::integer as known from known) n left join permitted b on true
+ where n.known > 0
  order by b.score desc, b.chunk_id
