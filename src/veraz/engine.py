@@ -46,7 +46,7 @@ from veraz.diagnosis.looked import Answered, Cited, Group, Looked
 from veraz.diagnosis.pipeline import Expected, Surroundings
 from veraz.diagnosis.pipeline import diagnose as follow
 from veraz.diagnosis.suite import JudgedRun, spread, summarised
-from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
+from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError, VerazError
 from veraz.evaluation.dataset import Dataset, load_dataset, load_suite
 from veraz.evaluation.gates import check as check_gates
 from veraz.evaluation.gates import parse_gate
@@ -407,7 +407,8 @@ class AsyncVeraz:
         async with self._database.administration() as connection:
             require_unprivileged(await read_rights(connection))
         await self._installed()
-        await self._lexical_engine(await self.identity())
+        if self.config.search.lexical != "postings":
+            await self._lexical_engine(await self.identity())
 
     async def _installed(self) -> None:
         """Raises DatabaseError where tables, functions or policies are not those of this version. Asked once."""
@@ -2385,8 +2386,19 @@ class AsyncVeraz:
             ),
             counts=counted,
             lexical=lexical,
-            health=health,
+            health=(*health, *await self._health_of_engine()),
         )
+
+    async def _health_of_engine(self) -> tuple[Check, ...]:
+        """Whether the extension that `[search] lexical` names can answer for this tenant."""
+        name = self.config.search.lexical
+        if name == "postings":
+            return ()
+        try:
+            version = await lexical_engines.examine(self._database, await self.identity(), name, ANALYSERS)
+        except VerazError as error:
+            return (Check("lexical engine", False, error.what, error.fix),)
+        return (Check("lexical engine", True, f"{name} {version} answers", None),)
 
     async def _health(
         self,

@@ -41,6 +41,13 @@ async def searched(
         return await reader.search(question, lang="en", mode="lexical", trace=False)
 
 
+async def told(database: str, engine: ExtensionName) -> tuple[bool, str, str | None]:
+    """What `veraz status` says of it."""
+    async with await databases.open_engine(database, search=SearchConfig(lexical=engine)) as opened:
+        check = next(c for c in (await opened.status()).health if c.check == "lexical engine")
+    return check.ok, check.detail, check.fix
+
+
 @pytest.mark.parametrize("name", ["pg_textsearch", "pg_search"])
 async def test_an_extension_that_is_not_there_is_refused_with_the_fix(
     engine: AsyncVeraz, database: str, name: ExtensionName
@@ -70,7 +77,13 @@ async def test_pg_textsearch_orders_and_the_runtime_role_permits(engine: AsyncVe
         "the lexical engine pg_textsearch was of no use (tenant default has no index of pg_textsearch for en);"
         " the postings answered (fix: veraz index lexical pg_textsearch)",
     )
+    assert await told(database, "pg_textsearch") == (
+        False,
+        "tenant default has no index of pg_textsearch for en",
+        "veraz index lexical pg_textsearch",
+    )
     standins.index(database, f"chunk_textsearch_{tenant.hex}_en")
+    assert await told(database, "pg_textsearch") == (True, "pg_textsearch 1.5.1 answers", None)
     found = await searched(database, "pg_textsearch")
     assert found_ids(found) == ["short", "often"]
     assert (of_engine(found)["version"], of_engine(found)["outcome"], of_engine(found)["found"]) == (

@@ -147,6 +147,18 @@ async def open_extension(
     return ExtensionEngine(database, name, languages, extension)
 
 
+async def examine(
+    database: Database, identity: Identity, name: ExtensionName, languages: tuple[str, ...]
+) -> str:
+    """The version that answers. Raises ConfigError where `open_extension` does, and where the tenant lacks an index."""
+    engine = await open_extension(database, identity, name, languages)
+    async with database.transaction(identity) as connection:
+        built = await store.indexes(connection, name, identity.tenant_id)
+    if missing := [analyser for analyser, is_built in built.items() if not is_built]:
+        raise no_index(name, identity, missing)
+    return engine.version
+
+
 def require(name: ExtensionName, extension: store.Extension) -> None:
     """Raises ConfigError for an extension that is not installed, or is too old."""
     if extension.installed is None:
