@@ -1774,6 +1774,7 @@ class AsyncVeraz:
         manifest = dataset.manifest
         looked_in = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
         reranking = await self._reranking(rerank)
+        other = None if mode == "semantic" else await self._lexical_engine(identity)
         async with self._database.transaction(identity) as connection:
             corpus = await runs_store.corpus_state(connection, looked_in)
             indexes = await runs_store.index_definitions(connection, space.space_id)
@@ -1803,6 +1804,11 @@ class AsyncVeraz:
                 "weight": reranking.weight,
                 "pool": reranking.pool,
             },
+            **(
+                {"lexical_engine": {"name": other.engine.name, "version": other.engine.version}}
+                if other is not None
+                else {}
+            ),
             "corpus": msgspec.to_builtins(corpus),
             "index": {
                 "definitions": {i.name: i.definition for i in indexes},

@@ -448,7 +448,7 @@ async def _consulted(
         question = _lexical_question(request, reading, config)
         why = _not_the_engines(request)
         if why is None and (await store.posting_count(connection, question))[0] == 0:
-            why = "function words alone, which are not searched for"
+            why = "no word that is searched for"
         if why is None and config.fuzzy:
             nothing = store.ArmResults(None, None, lexical_exact=True, semantic_exact=True)
             question = await _respelt(connection, request, nothing, question, timer)

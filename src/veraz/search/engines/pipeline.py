@@ -65,7 +65,8 @@ async def consult(using: Engine, question: EngineQuestion, enough: int, permitte
                 known, allowed = await permitted(taken)
                 if known < len(taken):
                     return _failed(using, "chunks that are not there")
-                more, given = len(taken) > len(given), taken
+                more = len(taken) > len(given)
+                given = taken if more else given
                 depth = deeper(question.depth, MOST_DEPTH)
                 if allowed >= enough or found.exhausted or not more or depth is None:
                     return Consulted(given, _record(using, "answered"))
