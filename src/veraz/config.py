@@ -20,6 +20,7 @@ from veraz.errors import ConfigError
 from veraz.nouns.distance import Distance
 from veraz.nouns.filter import FieldType
 from veraz.nouns.fusion import Fusion
+from veraz.nouns.lexical import LexicalName
 from veraz.nouns.rerank import RERANKERS, RerankerName
 
 REFERENCE = "docs/reference/configuration.md"
@@ -145,8 +146,10 @@ class SearchConfig(_Section, frozen=True):
     the constant of rrf; `ef_search` and `max_scan_tuples` are pgvector's, as are the `probes` of a space with clusters;
     `oversampling` times the pool are the candidates of a space with an index of signs; 0: as recorded with the index. `fuzzy`:
     whether a word that nothing readable holds is read as one that differs by a slip. `scorer`: bm25, or ts_rank_cd, which orders
-    the `rescored` best by BM25 by PostgreSQL's cover density. `rerank`: none, maxsim, cross-encoder, cohere, voyage, jina or llm;
-    it sees the first `rerank_pool` hits, and puts those in another order."""
+    the `rescored` best by BM25 by PostgreSQL's cover density. `lexical`: whose candidates the lexical arm takes, those of
+    postings or of an extension, pg_textsearch or pg_search, that the server has and that was given an index (veraz index
+    lexical); it has `lexical_timeout` seconds for a question, then the postings answer. `rerank`: none, maxsim, cross-encoder,
+    cohere, voyage, jina or llm; it sees the first `rerank_pool` hits, and puts those in another order."""
 
     pool: int = 100
     rescored: int = 600
@@ -160,6 +163,8 @@ class SearchConfig(_Section, frozen=True):
     rrf_k: int = 60
     fuzzy: bool = True
     scorer: Literal["bm25", "ts_rank_cd"] = "bm25"
+    lexical: LexicalName = "postings"
+    lexical_timeout: float = 2.0
     rerank: RerankerName = "none"
     rerank_pool: int = 20
 
@@ -170,6 +175,11 @@ class SearchConfig(_Section, frozen=True):
         self._between(0, MOST_PROBES, "probes")
         self._between(0, MOST_OVERSAMPLING, "oversampling")
         self._between(0, 1, "semantic_weight")
+        self._between(0.01, float("inf"), "lexical_timeout")
+        if self.lexical != "postings" and self.scorer != "bm25":
+            raise ValueError(
+                f"scorer = {self.scorer} orders what postings found: leave it out, or lexical = {self.lexical}"
+            )
 
     def reaching(self, k: int) -> SearchConfig:
         """The same with pools of at least `k` candidates: k hits are promised while so many match."""

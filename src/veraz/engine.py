@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -45,7 +46,7 @@ from veraz.diagnosis.looked import Answered, Cited, Group, Looked
 from veraz.diagnosis.pipeline import Expected, Surroundings
 from veraz.diagnosis.pipeline import diagnose as follow
 from veraz.diagnosis.suite import JudgedRun, spread, summarised
-from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError
+from veraz.errors import AccessDenied, ConfigError, DatabaseError, ItemError, UsageError, VerazError
 from veraz.evaluation.dataset import Dataset, load_dataset, load_suite
 from veraz.evaluation.gates import check as check_gates
 from veraz.evaluation.gates import parse_gate
@@ -97,7 +98,7 @@ from veraz.ingest.context_writers import ChatContext
 from veraz.ingest.contexts import ContextRules
 from veraz.ingest.listing import list_items
 from veraz.ingest.pipeline import Chunking, Ingest, Prune
-from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
+from veraz.ingest.plan import ANALYSERS, UNKNOWN_ANALYSER, Overrides, analyser_for, check_access, check_source
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
 from veraz.nouns.context import Context
@@ -120,6 +121,7 @@ from veraz.nouns.evaluation import EvalReport, RankedItem, RankedQuery, RunCompa
 from veraz.nouns.evidence import Grouping, Hit, Mode, SearchResult, by_document
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
+from veraz.nouns.lexical import EXTENSIONS, ExtensionName, LexicalIndexBuilt
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
 from veraz.nouns.question import Filters
@@ -158,6 +160,7 @@ from veraz.providers.ports import (
     Embedder,
     KeySet,
     LanguageDetector,
+    LexicalEngine,
     TokenEncoder,
 )
 from veraz.providers.rerankers.registry import READS_TOKENS, OpenedReranker, open_reranker
@@ -173,6 +176,7 @@ from veraz.query.clean import (
     clean_question,
 )
 from veraz.query.route import route
+from veraz.schema import lexical_indexes
 from veraz.schema.apply import (
     OWNER,
     Applied,
@@ -190,6 +194,8 @@ from veraz.schema.apply import (
 from veraz.schema.indexes import WantedIndex, exchange
 from veraz.search import store as search_store
 from veraz.search.ahead import ahead_notes
+from veraz.search.engines import pipeline as lexical_engines
+from veraz.search.engines import store as engine_store
 from veraz.search.fusion import Fused
 from veraz.search.measured import MeasuredArms, scored
 from veraz.search.pipeline import (
@@ -225,6 +231,8 @@ CORPUS = "corpus"
 NOT_KEPT = "not kept: its queries are asked in several tenants, and none may hold what another's rankings name; --out writes it"
 DEEPEST = 1000
 """Chunks among which the documents of a grouped result are looked for."""
+GIVEN = "given"
+"""Among the lexical engines: the one that the caller brought."""
 BULK_CHUNKS = 1000
 """A run that wrote this many chunks is followed by fresh planner statistics."""
 
@@ -250,6 +258,7 @@ class AsyncVeraz:
         embedder: Embedder | None = None,
         *,
         embedded: bool = False,
+        lexical_engine: LexicalEngine | None = None,
     ) -> None:
         self.config = config
         self._database = database
@@ -258,6 +267,9 @@ class AsyncVeraz:
         self._model_progress = model_progress
         self._embedder = embedder
         self._rerankers: dict[str, OpenedReranker] = {}
+        self._lexical_engines: dict[str, LexicalEngine] = (
+            {GIVEN: lexical_engine} if lexical_engine is not None else {}
+        )
         self._opening = asyncio.Lock()
         self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
@@ -277,10 +289,12 @@ class AsyncVeraz:
         report: Report | None = None,
         model_progress: ModelProgress | None = None,
         embedder: Embedder | None = None,
+        lexical_engine: LexicalEngine | None = None,
         serving: bool = False,
     ) -> AsyncVeraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
-        upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
+        upgraded on the way. `embedder` takes the place of the configured one, `lexical_engine` that of `[search] lexical`: it is
+        closed with what is returned here. With `serving` it connects as the login of
         `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
         be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         config = config or load(flags={"database.url": database})
@@ -296,7 +310,15 @@ class AsyncVeraz:
         opened = await Database.open(
             url, max_size=settings.pool_size, prepare=settings.prepare, embedded=embedded
         )
-        veraz = cls(config, opened, say, model_progress, embedder, embedded=embedded)
+        veraz = cls(
+            config,
+            opened,
+            say,
+            model_progress,
+            embedder,
+            embedded=embedded,
+            lexical_engine=lexical_engine,
+        )
         try:
             await (veraz._check_serving() if serving else veraz._check_schema())
         except BaseException:
@@ -310,6 +332,8 @@ class AsyncVeraz:
         await self._parsers.close()
         for opened in self._rerankers.values():
             await opened.reranker.close()
+        for engine in self._lexical_engines.values():
+            await engine.close()
         if self._chat is not None:
             await self._chat.close()
         await self._database.close()
@@ -384,6 +408,8 @@ class AsyncVeraz:
         async with self._database.administration() as connection:
             require_unprivileged(await read_rights(connection))
         await self._installed()
+        if self.config.search.lexical != "postings":
+            await self._lexical_engine(await self.identity())
 
     async def _installed(self) -> None:
         """Raises DatabaseError where tables, functions or policies are not those of this version. Asked once."""
@@ -704,6 +730,49 @@ class AsyncVeraz:
             made.notes,
             space.spec.distance,
         )
+
+    async def build_lexical_index(
+        self, engine: ExtensionName, *, drop: bool = False, shared_statistics: bool = False
+    ) -> LexicalIndexBuilt:
+        """Builds the index that `[search] lexical` = `engine` asks, anew where it is there, or drops it. That of pg_textsearch is
+        of this tenant alone, one for each language. A table can have one of pg_search, so that one holds every tenant's chunks,
+        and its scores weigh words by all of them: with more than one tenant it is refused unless `shared_statistics` says that
+        this is wanted. Writers wait while it is built. Raises ConfigError where the extension is not installed or too old,
+        UsageError for a login that may not build, DatabaseError where the extension does not take what is asked."""
+        self._require_operator()
+        check_choice("engine", engine, EXTENSIONS)
+        identity, started = await self.identity(), time.perf_counter()
+        async with self._database.transaction(identity) as connection:
+            found = await engine_store.extension(connection, engine)
+            analysers = tuple(await engine_store.indexes(connection, engine, identity.tenant_id))
+        if drop:
+            analysers = (*ANALYSERS, UNKNOWN_ANALYSER)
+        wanted = engine_store.built_with(engine, identity.tenant_id, analysers, ANALYSERS)
+        notes: tuple[str, ...] = ()
+        if not drop:
+            lexical_engines.require(engine, found)
+            notes = () if engine == "pg_textsearch" else await self._sharing(shared_statistics)
+            if not wanted:
+                raise UsageError(f"tenant {identity.tenant} holds no documents yet", fix="ingest some first")
+        async with self._database.administration() as connection:
+            if drop:
+                names, size = await lexical_indexes.drop(connection, tuple(wanted)), 0
+            else:
+                size = await lexical_indexes.rebuild(connection, engine, wanted, found.schema or "public")
+                names = tuple(wanted)
+        self._lexical_engines.pop(engine, None)  # it is asked anew whether it answers
+        return LexicalIndexBuilt(engine, names, size, round(time.perf_counter() - started, 3), notes)
+
+    async def _sharing(self, wanted: bool) -> tuple[str, ...]:
+        tenants = await self.tenants()
+        if len(tenants) > 1 and not wanted:
+            raise UsageError(
+                f"an index of pg_search holds the chunks of all {len(tenants)} tenants, and its scores tell of words"
+                " in each of them",
+                fix="build with --shared-statistics if every tenant may know that of the others; pg_textsearch has an"
+                " index for each",
+            )
+        return ("its statistics are those of all tenants: see SECURITY.md",)
 
     async def _signs_measured(
         self, space: ops_store.Space, plan: IndexPlan, progress: MeasureProgress | None
@@ -1103,6 +1172,7 @@ class AsyncVeraz:
             config,
             request,
             await self._reranking(rerank, measuring=measuring),
+            None if mode == "semantic" else await self._lexical_engine(identity),
         )
 
     def _resolved(self, filters: Filters, as_of: date | None = None) -> Filters:
@@ -1130,6 +1200,21 @@ class AsyncVeraz:
         timeout = max(settings.timeout, PATIENCE) if measuring else settings.timeout
         return Reranking(name, opened.reranker, opened.weight, search.rerank_pool, timeout)
 
+    async def _lexical_engine(self, identity: Identity) -> lexical_engines.Engine | None:
+        """The engine that takes the place of the postings; None: they are the lexical arm. Asked once whether it can answer:
+        raises ConfigError where it cannot, saying what is wrong."""
+        name, timeout = self.config.search.lexical, self.config.search.lexical_timeout
+        if (given := self._lexical_engines.get(GIVEN)) is not None:
+            return lexical_engines.Engine(given, timeout)
+        if name == "postings":
+            return None
+        async with self._opening:
+            if name not in self._lexical_engines:
+                self._lexical_engines[name] = await lexical_engines.open_extension(
+                    self._database, identity, name, ANALYSERS
+                )
+        return lexical_engines.Engine(self._lexical_engines[name], timeout)
+
     async def _question_lang(self, size: search_store.CorpusSize, question: str, lang: str) -> str:
         """The question's language: stated, or the corpus's only one, or detected, or the corpus's most frequent one."""
         if lang not in ("auto", "any"):
@@ -1141,6 +1226,10 @@ class AsyncVeraz:
     def _sample(self, identity: Identity, run: SearchRun) -> None:
         """Perhaps has the search measured, once its answer is complete. What was exact anyway has nothing to miss."""
         asked = run.request
+        if run.result.config["lexical"]["engine"] is not None:  # what another engine misses, no postings tell
+            if asked.mode == "lexical":
+                return
+            asked = replace(asked, mode="semantic")
         if self._live is not None and run.arms and not asked.exact and asked.as_of is None:
             self._live.offer(
                 identity, _Sampled(asked, run.vector, self._space.space_id if self._space else None)
@@ -1441,6 +1530,7 @@ class AsyncVeraz:
                 space.space_id,
                 load=partial(self._load_for_sweep, base, embedder),
                 language=self._question_lang,
+                engine=await self._lexical_engine(await self.identity()),
             )
             report = await run_sweep(
                 plan,
@@ -1694,6 +1784,7 @@ class AsyncVeraz:
         manifest = dataset.manifest
         looked_in = source or (dataset.sources[0] if len(dataset.sources) == 1 else None)
         reranking = await self._reranking(rerank)
+        other = None if mode == "semantic" else await self._lexical_engine(identity)
         async with self._database.transaction(identity) as connection:
             corpus = await runs_store.corpus_state(connection, looked_in)
             indexes = await runs_store.index_definitions(connection, space.space_id)
@@ -1723,6 +1814,11 @@ class AsyncVeraz:
                 "weight": reranking.weight,
                 "pool": reranking.pool,
             },
+            **(
+                {"lexical_engine": {"name": other.engine.name, "version": other.engine.version}}
+                if other is not None
+                else {}
+            ),
             "corpus": msgspec.to_builtins(corpus),
             "index": {
                 "definitions": {i.name: i.definition for i in indexes},
@@ -2308,8 +2404,19 @@ class AsyncVeraz:
             ),
             counts=counted,
             lexical=lexical,
-            health=health,
+            health=(*health, *await self._health_of_engine()),
         )
+
+    async def _health_of_engine(self) -> tuple[Check, ...]:
+        """Whether the extension that `[search] lexical` names can answer for this tenant."""
+        name = self.config.search.lexical
+        if name == "postings":
+            return ()
+        try:
+            version = await lexical_engines.examine(self._database, await self.identity(), name, ANALYSERS)
+        except VerazError as error:
+            return (Check("lexical engine", False, error.what, error.fix),)
+        return (Check("lexical engine", True, f"{name} {version} answers", None),)
 
     async def _health(
         self,

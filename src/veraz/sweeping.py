@@ -27,6 +27,7 @@ from veraz.nouns.sweep import ArmSetting, Asked, Corpus, IndexSetting, Owner, Se
 from veraz.providers.ports import Embedder
 from veraz.query.clean import clean_question
 from veraz.search import store
+from veraz.search.engines.pipeline import Engine
 from veraz.search.fusion import FusionSettings
 from veraz.search.pipeline import SearchRequest, few_rows, run_arm
 from veraz.search.replay import DEEPER, replay
@@ -67,6 +68,7 @@ class SearchBench:
         *,
         load: Load,
         language: Language,
+        engine: Engine | None = None,
     ) -> None:
         self._database = database
         self._config = config
@@ -74,6 +76,7 @@ class SearchBench:
         self._space_id = space_id
         self._load = load
         self._language = language
+        self._engine = engine
         self._identities: dict[str, Identity] = {}
         self._sizes: dict[str, store.CorpusSize] = {}
         self._texts: dict[str, dict[UUID, str]] = {}
@@ -126,7 +129,9 @@ class SearchBench:
         }
         pool = arm.pool * (DEEPER if arm.deeper else 1)
         config = msgspec.structs.replace(self._config.search, pool=pool, **stated)
-        run = await run_arm(self._database, identity, self._embedder, self._space_id, config, request, known)
+        run = await run_arm(
+            self._database, identity, self._embedder, self._space_id, config, request, known, self._engine
+        )
         return Asked(run.candidates, run.owners, run.milliseconds)
 
     def rank(

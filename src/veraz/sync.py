@@ -24,6 +24,7 @@ from veraz.nouns.evaluation import EvalReport, RunComparison, RunSummary, Stored
 from veraz.nouns.evidence import Grouping, Mode, SearchResult
 from veraz.nouns.fusion import Fusion
 from veraz.nouns.identity import ApiKey, NewKey, Tenant
+from veraz.nouns.lexical import ExtensionName, LexicalIndexBuilt
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
 from veraz.nouns.question import Filters
@@ -37,7 +38,7 @@ from veraz.ops import store as ops_store
 from veraz.ops.measure.methods import USUAL
 from veraz.ops.measure.pipeline import Progress as MeasureProgress
 from veraz.portal import Portal
-from veraz.providers.ports import CountTokens, Embedder
+from veraz.providers.ports import CountTokens, Embedder, LexicalEngine
 
 
 class Veraz:
@@ -65,10 +66,12 @@ class Veraz:
         report: Report | None = None,
         model_progress: ModelProgress | None = None,
         embedder: Embedder | None = None,
+        lexical_engine: LexicalEngine | None = None,
         serving: bool = False,
     ) -> Veraz:
         """Connects to `database`, or to the configured one, or starts the embedded server; an embedded schema is made or
-        upgraded on the way. `embedder` takes the place of the configured one. With `serving` it connects as the login of
+        upgraded on the way. `embedder` takes the place of the configured one, `lexical_engine` that of `[search] lexical`: it is
+        closed with what is returned here. With `serving` it connects as the login of
         `database.runtime_url`, and refuses one that could pass row-level security by. Raises ConfigError for a URL that cannot
         be read, DatabaseError when the server cannot be reached, is too old, or needs `veraz init`."""
         portal = Portal()
@@ -81,6 +84,7 @@ class Veraz:
                         report=report,
                         model_progress=model_progress,
                         embedder=embedder,
+                        lexical_engine=lexical_engine,
                         serving=serving,
                     )
                 ),
@@ -255,6 +259,18 @@ class Veraz:
                 oversampling=oversampling,
                 progress=progress,
             )
+        )
+
+    def build_lexical_index(
+        self, engine: ExtensionName, *, drop: bool = False, shared_statistics: bool = False
+    ) -> LexicalIndexBuilt:
+        """Builds the index that `[search] lexical` = `engine` asks, anew where it is there, or drops it. That of pg_textsearch is
+        of this tenant alone, one for each language. A table can have one of pg_search, so that one holds every tenant's chunks,
+        and its scores weigh words by all of them: with more than one tenant it is refused unless `shared_statistics` says that
+        this is wanted. Writers wait while it is built. Raises ConfigError where the extension is not installed or too old,
+        UsageError for a login that may not build, DatabaseError where the extension does not take what is asked."""
+        return self._portal.run(
+            self._engine.build_lexical_index(engine, drop=drop, shared_statistics=shared_statistics)
         )
 
     def standing(self, external_id: str, *, source: str) -> Standing:

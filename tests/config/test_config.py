@@ -30,6 +30,13 @@ def test_defaults_need_no_file() -> None:
     assert load(environ={}) == Config()
 
 
+def test_another_engine_orders_by_itself() -> None:
+    assert load(environ={"VERAZ_SEARCH_LEXICAL": "pg_search"}).search.lexical == "pg_search"
+    both = {"VERAZ_SEARCH_LEXICAL": "pg_search", "VERAZ_SEARCH_SCORER": "ts_rank_cd"}
+    assert "scorer = ts_rank_cd orders what postings found" in refused(environ=both).what
+    assert "lexical_timeout" in refused(environ={"VERAZ_SEARCH_LEXICAL_TIMEOUT": "0"}).what
+
+
 def test_flags_win_over_environment_over_file(tmp_path: Path) -> None:
     file = write(tmp_path, 'tenant = "file"\nroles = ["file"]\n[search]\npool = 7\n')
     environ = {"VERAZ_TENANT": "environment", "VERAZ_SEARCH_POOL": "8"}
@@ -73,6 +80,7 @@ def test_every_listed_variable_is_accepted() -> None:
         "VERAZ_CHAT_OPTIONS": '{"seed": 1}',
         "VERAZ_SEARCH_RERANK": "maxsim",
         "VERAZ_SEARCH_SCORER": "ts_rank_cd",
+        "VERAZ_SEARCH_LEXICAL": "postings",
         "VERAZ_FILTERS_META": '{"dose.mg": "number"}',
         "VERAZ_RERANK_OPTIONS": '{"cohere": {"model": "m"}}',
         "VERAZ_AUTH_ALGORITHMS": "RS256,ES256",

@@ -99,12 +99,17 @@ SCRIPTS = {
     "schema/build_binary",
     "schema/build_hnsw",
     "schema/build_ivfflat",
+    "schema/build_pg_search",
+    "schema/build_pg_textsearch",
     "schema/create_embedding_table",
     "schema/drop_index",
     "schema/rename_index",
+    "search/engines/pg_search",
+    "search/engines/pg_textsearch",
 }
-"""Data definition, and what is run over tables that a transaction makes for itself: not preparable. Every database of these tests
-runs create_embedding_table; tests/ops the others."""
+"""Data definition, what is run over tables that a transaction makes for itself, and what needs an extension that is not here: not
+preparable. Every database of these tests runs create_embedding_table; tests/ops and tests/search/test_lexical_extensions.py the
+others."""
 
 
 READ_STAGES = ("answer", "assembly", "search", "traces")

@@ -34,6 +34,7 @@ OPERATOR: dict[str, Call] = {
     "ensure_tenant": lambda e: e.ensure_tenant("mine"),
     "status": lambda e: e.status(),
     "build_index": lambda e: e.build_index("hnsw"),
+    "build_lexical_index": lambda e: e.build_lexical_index("pg_textsearch", drop=True),
     "measure_index": lambda e: e.measure_index(),
     "live_recall": lambda e: e.live_recall(),
 }

@@ -23,7 +23,7 @@ from tests.db.server_fixture import test_home
 from tests.support.hashing import HashingEmbedder
 from veraz.config import Config, DatabaseConfig, IngestConfig
 from veraz.engine import AsyncVeraz
-from veraz.providers.ports import Embedder
+from veraz.providers.ports import Embedder, LexicalEngine
 
 LOCK = 0x7665_7465_7374
 UNUSED_SECONDS = 3 * 3600
@@ -39,8 +39,12 @@ def config(url: str, **changes: Any) -> Config:
     return Config(home=str(test_home()), database=DatabaseConfig(url=url), **changes)
 
 
-async def open_engine(url: str, embedder: Embedder | None = None, **changes: Any) -> AsyncVeraz:
-    return await AsyncVeraz.open(config=config(url, **changes), embedder=embedder or HashingEmbedder())
+async def open_engine(
+    url: str, embedder: Embedder | None = None, *, lexical_engine: LexicalEngine | None = None, **changes: Any
+) -> AsyncVeraz:
+    return await AsyncVeraz.open(
+        config=config(url, **changes), embedder=embedder or HashingEmbedder(), lexical_engine=lexical_engine
+    )
 
 
 def at(url: str, name: str) -> str:

@@ -24,6 +24,7 @@ from veraz.nouns.question import Filters
 if TYPE_CHECKING:
     from veraz.engine import AsyncVeraz
     from veraz.nouns.corpus import IndexBuilt
+    from veraz.nouns.lexical import LexicalIndexBuilt
     from veraz.nouns.measure import IndexMeasurement, LiveRecall
 
     SinceType = click.ParamType[datetime]
@@ -158,6 +159,45 @@ def _build_of_space(state: State, kind: Any, options: dict[str, int | None]) -> 
     for note in made.notes:
         out.print(text(note, "dim"))
     out.print(f"done in {duration(made.seconds)}")
+
+
+@subverb(
+    command,
+    "lexical",
+    example="veraz index lexical pg_textsearch --tenant default\nveraz index lexical pg_search --drop",
+)
+@click.argument("engine", type=click.Choice(["pg_textsearch", "pg_search"]))
+@click.option("--drop", is_flag=True, help="Take the index away instead.")
+@click.option(
+    "--shared-statistics",
+    is_flag=True,
+    help="pg_search alone: one index for all tenants, whose scores tell of words in each of them.",
+)
+@click.pass_obj
+def lexical(state: State, /, engine: Any, drop: bool, shared_statistics: bool) -> None:
+    """Build the index that an extension needs to be the lexical arm, or drop it.
+
+    The extension must be installed in the database; `lexical` in [search] then has searches ask it. An index of
+    pg_textsearch is of one tenant and language; one of pg_search is of all tenants, and is refused where there are
+    several, unless --shared-statistics says that this is wanted. Ingests wait while it is built.
+    """
+
+    async def work(opened: AsyncVeraz) -> LexicalIndexBuilt:
+        return await opened.build_lexical_index(engine, drop=drop, shared_statistics=shared_statistics)
+
+    with interrupt.saying(lambda: "stopped: the postings answer"):
+        made = with_engine(state, work)
+    if state.json:
+        emit(state, made)
+        return
+    out = console()
+    done = "dropped" if drop else "built"
+    for name in made.indexes:
+        out.print(text(f"{done} {name}"))
+    for note in made.notes:
+        out.print(text(note, "dim"))
+    taken = f": {size(made.size_bytes)}" if made.indexes and not drop else ""
+    out.print(f"done in {duration(made.seconds)}{taken}" if made.indexes else "nothing to drop")
 
 
 @subverb(

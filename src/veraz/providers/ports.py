@@ -17,6 +17,7 @@ from veraz.nouns.corpus import (
     TokenBatch,
     Vectors,
 )
+from veraz.nouns.lexical import EngineCandidates, EngineQuestion
 from veraz.nouns.rerank import RerankScores
 from veraz.nouns.scan import Picture, SeenLine
 
@@ -82,6 +83,29 @@ class Reranker(Protocol):
     async def rerank(self, question: str, passages: Sequence[str]) -> RerankScores:
         """One score for each passage, in order. Raises ProviderError as ChatModel does; MalformedResponse for an answer whose
         scores cannot be told apart by passage, such as one that names a passage twice or that is not there."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class LexicalEngine(Protocol):
+    """Another engine in the lexical arm: a full-text extension of the server, or a service elsewhere, over chunks known by their
+    ids.
+
+    What it gives are candidates and nothing more. The runtime role looks at each of them: what is not current, may not be read,
+    does not meet the filters or what marks in the question demand, is dropped, so an engine need know nothing of permissions. It
+    is asked again, deeper, while too little is left. Never called within a transaction."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str:
+        """Everything of the engine and its settings that decides a score, as far as it can be known."""
+        ...
+
+    async def best(self, question: EngineQuestion) -> EngineCandidates:
+        """The best candidates for a question. Whatever it raises, and no answer in time, has Veraz's own postings answer."""
         ...
 
     async def close(self) -> None: ...

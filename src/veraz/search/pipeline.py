@@ -19,12 +19,15 @@ from veraz.db.session import Connection, Database
 from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Identity, SpaceIndex, Vectors
 from veraz.nouns.evidence import ArmScore, DocumentRef, Hit, Mode, SearchResult, spelling_note
+from veraz.nouns.lexical import EngineQuestion
 from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Owner
 from veraz.providers.ports import Embedder
 from veraz.search import store
 from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
+from veraz.search.engines.pipeline import Consulted, Engine, consult, spared
+from veraz.search.engines.rules import Given, filled
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
 from veraz.search.misspelt import MOST_WORDS, chosen, plausible, respelt, words
 from veraz.search.replay import DEEPER, owner
@@ -118,10 +121,12 @@ async def run_search(
     config: SearchConfig,
     request: SearchRequest,
     reranking: Reranking | None = None,
+    engine: Engine | None = None,
 ) -> SearchRun:
     """Runs the arms that the mode asks for. A question without searchable words leaves the lexical arm empty; without any
-    text at all nothing is asked and the result says so. With `reranking` the best of the fused hits are put in another order,
-    after the transaction, and the best k kept. Never raises for what `clean_question` lets through."""
+    text at all nothing is asked and the result says so. With `engine` another engine's candidates are the lexical arm's, asked
+    for before the transaction. With `reranking` the best of the fused hits are put in another order, after the transaction, and
+    the best k kept. Never raises for what `clean_question` lets through."""
     timer, notes = Timer(), list[str]()
     reading = read(request.question.strip())
     question = reading.text
@@ -130,6 +135,7 @@ async def run_search(
         with timer.stage("embed"):
             vector = await _embed_question(embedder, question, notes)
     most = read_for(request.k, reranking)
+    consulted = await _consulted(database, identity, engine, config, request, reading, timer)
     async with database.transaction(identity) as connection:
         reading = await _demanding(connection, request, reading)
         lexical = (
@@ -138,12 +144,16 @@ async def run_search(
         semantic = _semantic_question(request, reading, vector, space_id, config)
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
-        arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
+        arms, shortfall, lexical = await _ask(
+            connection, request, lexical, semantic, timer, config, consulted
+        )
         candidates, distinct = await _read(connection, arms, settings, most, timer)
         if _copies_fill(distinct, most, arms, pool):
             pool *= DEEPER
             lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
-            arms, shortfall, lexical = await _ask(connection, request, lexical, semantic, timer, config)
+            arms, shortfall, lexical = await _ask(
+                connection, request, lexical, semantic, timer, config, consulted
+            )
             candidates, distinct = await _read(connection, arms, settings, most, timer)
         with timer.stage("read"):
             found = await _with_in_force(connection, distinct)
@@ -152,7 +162,9 @@ async def run_search(
     spellings = lexical.spellings if lexical and lexical.spellings else {}
     notes += _remarks(request, reading, arms, unknown, identity.tenant)
     notes += [spelling_note(spellings)] if spellings else []
-    fused = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings)))
+    notes += consulted.notes if consulted is not None else ()
+    by = None if consulted is None else (consulted.record["name"], arms.by_engine)
+    fused = tuple(_ranked(found, terms, settings, arm_weights(candidates, settings), by))
     reranked = None
     if reranking is not None:
         with timer.stage("rerank"):
@@ -172,7 +184,7 @@ async def run_search(
         hits=ranked,
         notes=tuple(notes),
         config={
-            **_configuration(request, config, settings, arms, pool),
+            **_configuration(request, config, settings, arms, pool, consulted),
             "rerank": reranked.record if reranked is not None else None,
         },
         as_of=request.as_of,
@@ -244,6 +256,7 @@ async def run_arm(
     config: SearchConfig,
     request: SearchRequest,
     known: Container[UUID],
+    engine: Engine | None = None,
 ) -> ArmRun:
     """Asks one arm (mode lexical or semantic) as `run_search` asks it in any mode, repaired like there, so that what both arms
     gave can be fused later, by `replay`."""
@@ -252,13 +265,14 @@ async def run_arm(
     vector = None
     if request.mode == "semantic" and embedder is not None and any(c.isalnum() for c in question):
         vector = await _embed_question(embedder, question, [])
+    consulted = await _consulted(database, identity, engine, config, request, reading, timer)
     async with database.transaction(identity) as connection:
         reading = await _demanding(connection, request, reading)
         lexical = (
             _lexical_question(request, reading, config) if request.mode == "lexical" and question else None
         )
         semantic = _semantic_question(request, reading, vector, space_id, config)
-        arms, _, _ = await _ask(connection, request, lexical, semantic, timer, config)
+        arms, _, _ = await _ask(connection, request, lexical, semantic, timer, config, consulted)
         candidates = _asked(arms).get(request.mode)
         new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
         hits = await store.hydrate(connection, new) if new else {}
@@ -393,8 +407,11 @@ async def _ask(
     semantic: store.SemanticQuestion | None,
     timer: Timer,
     config: SearchConfig,
+    consulted: _Consulted | None = None,
 ) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
     """What both arms gave, repaired, and the lexical question as it was read in the end: with known words for misspelt ones."""
+    if lexical is not None and consulted is not None and consulted.given is not None:
+        return await _with_engine(connection, request, lexical, semantic, timer, config, consulted)
     if lexical is None or lexical.scorer == "bm25":
         return await _found(connection, request, lexical, semantic, timer, config)
     wide = replace(lexical, pool=max(lexical.pool, lexical.rescored))
@@ -404,6 +421,115 @@ async def _ask(
             scored = await store.cover_density(connection, known, arms.lexical)
         arms = replace(arms, lexical=scored[: lexical.pool], proven=0)
     return arms, shortfall, None if known is None else replace(known, pool=lexical.pool)
+
+
+@dataclass(frozen=True, slots=True)
+class _Consulted:
+    """What another engine gave for the question as it was read, misspelt words and all; see `Consulted`."""
+
+    question: store.LexicalQuestion
+    given: Given | None
+    record: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+async def _consulted(
+    database: Database,
+    identity: Identity,
+    engine: Engine | None,
+    config: SearchConfig,
+    request: SearchRequest,
+    reading: Reading,
+    timer: Timer,
+) -> _Consulted | None:
+    """None: the postings are the lexical arm, or there is no lexical arm. Each step has a transaction of its own, so that none is
+    open while the engine is asked."""
+    if engine is None or request.mode == "semantic" or not any(c.isalnum() for c in reading.text):
+        return None
+    async with database.transaction(identity) as connection:
+        reading = await _demanding(connection, request, reading)
+        question = _lexical_question(request, reading, config)
+        why = _not_the_engines(request)
+        if why is None and (await store.posting_count(connection, question))[0] == 0:
+            why = "no word that is searched for"
+        if why is None and config.fuzzy:
+            nothing = store.ArmResults(None, None, lexical_exact=True, semantic_exact=True)
+            question = await _respelt(connection, request, nothing, question, timer)
+    if why is not None:
+        found = spared(engine, why)
+    else:
+        found = await _asked_engine(database, identity, engine, request, question, timer)
+    return _Consulted(question, found.given, found.record, found.notes)
+
+
+def _not_the_engines(request: SearchRequest) -> str | None:
+    if request.as_of is not None:
+        return "the day that is asked for: an engine's index holds what is current"
+    return "--exact: every posting is read" if request.exact else None
+
+
+async def _asked_engine(
+    database: Database,
+    identity: Identity,
+    engine: Engine,
+    request: SearchRequest,
+    question: store.LexicalQuestion,
+    timer: Timer,
+) -> Consulted:
+    async def permitted(given: Given) -> tuple[int, int]:
+        async with database.transaction(identity) as connection:
+            known, allowed = await store.engine_permitted(connection, request.filters, question, given)
+        return known, len(allowed)
+
+    # Begun with what repeated texts may need later: two questions of one depth cost more than one that is deeper.
+    asked = EngineQuestion(identity, question.text, request.lang, question.pool * DEEPER)
+    with timer.stage("engine"):
+        return await consult(engine, asked, question.pool, permitted)
+
+
+async def _with_engine(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+    config: SearchConfig,
+    consulted: _Consulted,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion]:
+    """The engine's candidates as the lexical arm, looked at in this transaction's snapshot; where they are fewer than the pool,
+    those that the postings find beside them follow."""
+    known = replace(consulted.question, pool=lexical.pool)
+    with timer.stage("arms"):
+        _, given = await store.engine_permitted(connection, request.filters, known, consulted.given or ())
+    arms, shortfall = store.ArmResults(None, None, lexical_exact=True, semantic_exact=True), None
+    if semantic is not None:
+        arms, shortfall, _ = await _found(connection, request, None, semantic, timer, config)
+    own, has_no_terms = list[Candidate](), False
+    if len(given) < known.pool:
+        beside = replace(known, spellings=known.spellings or {})
+        found, _, _ = await _found(connection, request, beside, None, timer, config)
+        own, has_no_terms = found.lexical or [], found.has_no_terms
+    complete = filled(given, own)[: known.pool]
+    if len(complete) > len(given):
+        shortfall = _also_short(shortfall, len(given), len(complete))
+    arms = replace(
+        arms,
+        lexical=complete,
+        lexical_exact=False,
+        proven=0,
+        has_no_terms=has_no_terms,
+        by_engine=frozenset(c.chunk_id for c in given),
+    )
+    return arms, shortfall, known
+
+
+def _also_short(semantic: Mapping[str, Any] | None, given: int, complete: int) -> dict[str, Any]:
+    """The engine's shortfall beside the semantic arm's."""
+    return {
+        "arm": "lexical and semantic" if semantic else "lexical",
+        "approximate": given + (semantic["approximate"] if semantic else 0),
+        "exact": complete + (semantic["exact"] if semantic else 0),
+    }
 
 
 async def _found(
@@ -779,7 +905,9 @@ def _ranked(
     terms: Sequence[store.TermExplanation] | None,
     settings: FusionSettings,
     weights: Mapping[str, float],
+    by: tuple[str, frozenset[UUID]] | None = None,
 ) -> Iterator[Hit]:
+    """`by`: another lexical engine, and the chunks that it found."""
     for rank, (entry, hit) in enumerate(found, 1):
         scores = {arm: ArmScore(entry.ranks[arm], entry.scores[arm]) for arm in entry.ranks}
         yield replace(
@@ -788,7 +916,7 @@ def _ranked(
             score=entry.score,
             lexical=scores.get("lexical"),
             semantic=scores.get("semantic"),
-            explain=None if terms is None else _explain(hit, entry, terms, settings, weights),
+            explain=None if terms is None else _explain(hit, entry, terms, settings, weights, by),
         )
 
 
@@ -809,14 +937,18 @@ def _explain(
     terms: Sequence[store.TermExplanation],
     settings: FusionSettings,
     weights: Mapping[str, float],
+    by: tuple[str, frozenset[UUID]] | None,
 ) -> dict[str, Any]:
+    arms = {arm: _explain_arm(arm, entry, weights[arm]) for arm in entry.ranks}
+    if by is not None and "lexical" in arms:
+        arms["lexical"]["engine"] = by[0] if hit.chunk_id in by[1] else "postings"
     return {
         "fusion": {
             "method": settings.method,
             "semantic_weight": settings.semantic_weight,
             "score": entry.score,
         },
-        "arms": {arm: _explain_arm(arm, entry, weights[arm]) for arm in entry.ranks},
+        "arms": arms,
         "ties": {"authority": entry.authority, "revised_at": entry.revised_at, "chunk_id": hit.chunk_id},
         "terms": [
             {"lexeme": t.lexeme, "analyser": t.analyser, "chunks": t.chunks, "idf": round(t.idf, 4)}
@@ -831,6 +963,7 @@ def _configuration(
     settings: FusionSettings,
     arms: store.ArmResults,
     pool: int,
+    consulted: _Consulted | None,
 ) -> dict[str, Any]:
     return {
         "fusion": settings.method,
@@ -844,6 +977,7 @@ def _configuration(
             "scorer": config.scorer,
             "exact": arms.lexical_exact,
             "proven": len(arms.lexical or ()) if arms.lexical_exact else arms.proven,
+            "engine": _of_engine(consulted, arms),
         },
         "semantic": {
             "distance": request.index.distance,
@@ -854,6 +988,15 @@ def _configuration(
         **_of_filters(request, arms),
         "methods": sorted(METHODS),
     }
+
+
+def _of_engine(consulted: _Consulted | None, arms: store.ArmResults) -> dict[str, Any] | None:
+    """`found`: the candidates of the pool that are the engine's, `beside`: those that the postings added."""
+    if consulted is None:
+        return None
+    found = len(arms.by_engine)
+    beside = len(arms.lexical or ()) - found if consulted.given is not None else 0
+    return {**consulted.record, "found": found, "beside": beside}
 
 
 def _of_filters(request: SearchRequest, arms: store.ArmResults) -> dict[str, Any]:

@@ -98,7 +98,8 @@ class ArmResults:
     None where nobody looked. `proven`: how many of the lexical candidates, from the first, are proved to be the best there are,
     although not everything was read. `has_no_terms`: the question is of function words alone. `share`: of the documents, as the
     filters' sample had it; `documents_first`: those that the filters leave were found before anything was scored.
-    `semantic_starved`: a scan of signs gave up before it had the candidates that are to be scored again."""
+    `semantic_starved`: a scan of signs gave up before it had the candidates that are to be scored again. `by_engine`: the lexical
+    candidates that another engine gave and scored."""
 
     lexical: list[Candidate] | None
     semantic: list[Candidate] | None
@@ -110,6 +111,7 @@ class ArmResults:
     share: float | None = None
     documents_first: bool = False
     semantic_starved: bool = False
+    by_engine: frozenset[UUID] = frozenset()
 
 
 async def run_arms(
@@ -332,6 +334,27 @@ async def cover_density(
     scores = {row[0]: float(row[1]) for row in await cursor.fetchall()}
     scored = [replace(c, score=scores[c.chunk_id]) for c in candidates if c.chunk_id in scores]
     return sorted(scored, key=lambda c: -c.score)
+
+
+async def engine_permitted(
+    connection: Connection,
+    filters: Filters,
+    question: LexicalQuestion,
+    given: Sequence[tuple[UUID, float]],
+) -> tuple[int, list[Candidate]]:
+    """Of another engine's candidates: how many the tenant has at all, and the best `question.pool` of those that are current, may
+    be read and meet the filters and the condition, by (score, falling; chunk id)."""
+    found = composed(filters)
+    parameters = {
+        **_conditions(filters, found),
+        **_demanded(question.condition),
+        "chunk_ids": [key for key, _ in given],
+        "scores": [score for _, score in given],
+        "pool": question.pool,
+    }
+    query = statement("search", "engine_permitted").format(**found.slots())
+    rows = await (await connection.execute(query, parameters)).fetchall()
+    return rows[0][4] if rows else 0, [Candidate(*row[:4]) for row in rows if row[0] is not None]
 
 
 async def unseen_words(connection: Connection, question: LexicalQuestion) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ def _shared(siege: Siege) -> Mapping[str, Any]:
         "raw_hashes": [row[0] for row in siege.truth("select raw_hash from veraz.revision")],
         "revision_ids": [r for d in documents for r in d["revisions"]],
         "chunk_ids": chunks,
+        "scores": [1.0] * len(chunks),
         "analysers": ["en"] * len(chunks),
         "vectors": Reals(np.ones(384 * len(chunks))),
         "width": 384,

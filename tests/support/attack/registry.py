@@ -75,6 +75,7 @@ class Kind(Enum):
     CREDENTIALS = "authenticate(): has a check of its own"
     SETTING = "sets this transaction's settings"
     SCRATCH = "over a copy of vectors that one transaction makes for itself and rolls back: tests/ops has its own checks"
+    ABSENT = "asks an extension that no server of the tests has: tests/search/test_lexical_extensions.py runs it over stand-ins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ def _stored_run(given: Mapping[str, Any]) -> Mapping[str, Any]:
 CONTENT, STATISTICS, WRITE = Entry(Kind.CONTENT), Entry(Kind.STATISTICS), Entry(Kind.WRITE)
 ADMINISTRATION, GLOBAL, SETTING = Entry(Kind.ADMINISTRATION), Entry(Kind.GLOBAL), Entry(Kind.SETTING)
 SCRATCH = Entry(Kind.SCRATCH)
+ABSENT = Entry(Kind.ABSENT)
 
 STATEMENTS: dict[str, Entry] = {
     "answer/replaced_documents": CONTENT,
@@ -240,10 +242,13 @@ STATEMENTS: dict[str, Entry] = {
     "schema/build_binary": SETTING,
     "schema/build_hnsw": SETTING,
     "schema/build_ivfflat": SETTING,
+    "schema/build_pg_search": SETTING,
+    "schema/build_pg_textsearch": SETTING,
     "schema/create_embedding_table": SETTING,
     "schema/drop_index": SETTING,
     "schema/extension_schemas": GLOBAL,
     "schema/find_space": GLOBAL,
+    "schema/index_exists": GLOBAL,
     "schema/index_settings": SETTING,
     "schema/index_state": GLOBAL,
     "schema/installed_version": GLOBAL,
@@ -262,6 +267,11 @@ STATEMENTS: dict[str, Entry] = {
     "search/corpus_size": STATISTICS,
     "search/cover_density": CONTENT,
     "search/demands": STATISTICS,
+    "search/engine_permitted": CONTENT,
+    "search/engines/extension": GLOBAL,
+    "search/engines/indexes": STATISTICS,
+    "search/engines/pg_search": ABSENT,
+    "search/engines/pg_textsearch": ABSENT,
     "search/explain_terms": STATISTICS,
     "search/filter_share": STATISTICS,
     "search/hydrate": CONTENT,

@@ -72,7 +72,7 @@ def statements(siege: Siege, texts: Texts | None = None) -> Leaks:
     found = []
     aims = list(parameters.aimed(siege))
     for name, entry in STATEMENTS.items():
-        if entry.kind not in (Kind.SETTING, Kind.SCRATCH, Kind.CREDENTIALS):
+        if entry.kind not in (Kind.SETTING, Kind.SCRATCH, Kind.CREDENTIALS, Kind.ABSENT):
             found += _tried(siege, name, _text(name, texts), entry, aims)
     return found
 

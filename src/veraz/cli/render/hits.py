@@ -172,20 +172,25 @@ def arithmetic(hit: Hit, config: Mapping[str, Any]) -> str:
     explain = hit.explain or {}
     arms: Mapping[str, Mapping[str, Any]] = explain.get("arms", {})
     method = explain.get("fusion", {}).get("method", config.get("fusion"))
-    terms_ = [_term(name, arm, str(method), config) for name, arm in arms.items()]
+    terms_ = [_term(_spoken(name, arm), name, arm, str(method), config) for name, arm in arms.items()]
     return " + ".join(terms_) or "0"
 
 
-def _term(name: str, arm: Mapping[str, Any], method: str, config: Mapping[str, Any]) -> str:
+def _spoken(name: str, arm: Mapping[str, Any]) -> str:
+    """The arm's name, and whose score it is where another engine has the lexical arm."""
+    return f"{name} ({arm['engine']})" if "engine" in arm else name
+
+
+def _term(spoken: str, name: str, arm: Mapping[str, Any], method: str, config: Mapping[str, Any]) -> str:
     weight = arm.get("weight")
     if weight is None:
         semantic = float(config.get("semantic_weight", 0.5))
         weight = semantic if name == "semantic" else 1 - semantic
     if method == "rrf":
-        return f"{weight:.2g}/({config.get('rrf_k', 60)} + {name} rank {arm['rank']})"
+        return f"{weight:.2g}/({config.get('rrf_k', 60)} + {spoken} rank {arm['rank']})"
     if "normalised" in arm:
-        return f"{weight:.2g} × {name} {arm['normalised']:.4f} (of {arm['score']:.4f})"
-    return f"{weight:.2g} × normalised({name} {arm['score']:.4f})"
+        return f"{weight:.2g} × {spoken} {arm['normalised']:.4f} (of {arm['score']:.4f})"
+    return f"{weight:.2g} × normalised({spoken} {arm['score']:.4f})"
 
 
 def _show_terms(out: Console, hits: Sequence[Hit], lang: str) -> None:
