@@ -5,13 +5,13 @@ python bench/scale.py --database URL --tenant NAME --data DIR [--sizes real 2000
 
 URL and NAME are a store that was ingested, from which real chunks and their vectors are read, and which is left as it is; DIR
 holds medquad and liveqa_medquad, from which questions are drawn. `real` is every chunk of that store, a larger number these and
-synthetic ones recombined from them (bench/scaling/recombined.py), a smaller one the first so many. For each size a fresh database on
-the server that tests share, or $VERAZ_TEST_SERVER, dropped afterwards: one at a time, since a million chunks take 12 GB.
+synthetic ones recombined from them (bench/scaling/recombined.py), a smaller one the first so many. For each size a fresh
+database on the server that tests share, or $VERAZ_TEST_SERVER, dropped afterwards, one at a time.
 
 Every way is asked each question in turn, on warm connections, with ready vectors: the lexical arm with its usual budget and
---exact, every chunk's sparse vector compared (`sparse scan`), a recipe's ts_rank_cd over any of the words as the owner, the semantic
-arm over its graph, every vector compared (`vector scan`), and whole searches of each mode. Then graph, clusters and signs over the
-same vectors, and whether an index of signs is refused. Exit code 1 where a bound falls short.
+--exact, every chunk's sparse vector compared (`sparse scan`), a recipe's ts_rank_cd over any of the words, as the owner, the
+semantic arm over its graph, every vector compared (`vector scan`), and whole searches of each mode. Then graph, clusters and
+signs over the same vectors, and whether an index of signs is refused. Exit code 1 where a bound falls short.
 """
 
 from __future__ import annotations

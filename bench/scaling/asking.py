@@ -1,4 +1,4 @@
-"""Every way of finding chunks, asked question by question in turn on warm connections, so that what else the machine does slows all alike.
+"""Every way of finding chunks, asked question by question in turn on warm connections: what else the machine does slows all.
 
 All but the recipe run as the runtime role under row-level security. An arm's time is that of its statements; a search's is all of
 it: both arms, fusion, the reading of ten hits. Vectors of questions are ready.
@@ -77,8 +77,9 @@ WAYS = (
 @dataclass(slots=True)
 class Asked:
     """`times`: of each way, milliseconds, (questions, rounds). `found`: recall of each arm by cut, one a question. `unproven`:
-    questions whose --exact result is not that of the sparse scan, or does not call itself exact. `read_all`: the share of questions
-    of which the lexical arm read every posting; `budgets`: recall by cut and p50 with other budgets."""
+    questions whose --exact result is not that of the sparse scan, or does not call itself exact. `read_all`: the share of
+    questions of which the lexical arm read every posting, `proven` its candidates that are proved the best, `postings` of a
+    question in the median; `budgets`: recall by cut and p50 with other budgets."""
 
     times: dict[str, Times] = field(default_factory=dict)
     found: dict[str, list[float]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A fresh database filled as ingest would leave it, merged, in minutes: chunks stream in by COPY, the rest is made of them there."""
+"""A fresh database filled as ingest and merge would leave it: chunks stream in by COPY, the rest is made of them there."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ create unlogged table scale.made (n integer not null, document integer not null,
 grant usage on schema scale to veraz_ops;
 grant select on scale.made to veraz_ops;
 """
+TYPE_OF_VECTORS: LiteralString = """
+select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'veraz.embedding_1'::regclass and attname = 'vec'
+"""
 COPY: LiteralString = (
     "copy scale.made (n, document, ord, lang, analyser, header, body, tokens, vec) from stdin (format binary)"
 )
@@ -44,8 +47,8 @@ select %(tenant)s, md5('r' || document)::uuid, md5('d' || document)::uuid, 1, 't
 CHUNKS: LiteralString = """
 insert into veraz.chunk (tenant_id, chunk_id, document_id, revision_id, ord, section, heading_path, kind, body, display, header,
                          token_count, spans, start_at, end_at, content_hash, lang, is_current)
-select %(tenant)s, md5('c' || n)::uuid, md5('d' || document)::uuid, md5('r' || document)::uuid, ord, 0, '{}', 'paragraph', body, body,
-       header, tokens, '{0,4}', 0, 4, sha256(convert_to(header || body, 'UTF8')), lang, true
+select %(tenant)s, md5('c' || n)::uuid, md5('d' || document)::uuid, md5('r' || document)::uuid, ord, 0, '{}', 'paragraph', body,
+       body, header, tokens, '{0,4}', 0, 4, sha256(convert_to(header || body, 'UTF8')), lang, true
   from scale.made
 """
 VECTORS: LiteralString = """
@@ -62,7 +65,8 @@ select %(tenant)s, md5('c' || n)::uuid, md5('d' || document)::uuid, md5('r' || d
        veraz.document_vector(tsv, length, (select reference_length from veraz.lexical_epoch e
                                             where e.tenant_id = %(tenant)s and e.analyser = measured.analyser)), tsv
   from (select *, veraz.token_length(tsv) as length
-          from (select n, document, analyser, veraz.analyse(analyser, header || E'\n\n' || body) as tsv from scale.made offset 0) analysed
+          from (select n, document, analyser, veraz.analyse(analyser, header || E'\n\n' || body) as tsv
+                  from scale.made offset 0) analysed
         offset 0) measured
 """
 MEMORY_TO_SORT: LiteralString = "select set_config('work_mem', '1GB', true)"
@@ -77,7 +81,8 @@ insert into veraz.lexeme_stat (tenant_id, analyser, term, lexeme)
 select distinct %(tenant)s::uuid, l.analyser, veraz.term(w.lexeme), w.lexeme
   from scale.made m
  cross join lateral (
-        select analyser, tsv from veraz.chunk_lexical where tenant_id = %(tenant)s and chunk_id = md5('c' || m.n)::uuid offset 0) l
+        select analyser, tsv from veraz.chunk_lexical
+         where tenant_id = %(tenant)s and chunk_id = md5('c' || m.n)::uuid offset 0) l
  cross join lateral unnest(l.tsv) w
  where m.n < %(real)s
 on conflict do nothing
@@ -129,9 +134,7 @@ async def fill(engine: AsyncVeraz, url: str, real: Real, size: int) -> dict[str,
 def stage(url: str, real: Real, size: int) -> None:
     n = 0
     with psycopg.connect(url) as connection:
-        row = connection.execute(
-            "select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'veraz.embedding_1'::regclass and attname = 'vec'"
-        ).fetchone()
+        row = connection.execute(TYPE_OF_VECTORS).fetchone()
         assert row is not None
         connection.execute(sql.SQL(STAGE).format(halfvec=sql.SQL(row[0])))
         with connection.cursor() as cursor, cursor.copy(COPY) as copy:

@@ -1,7 +1,7 @@
 """More chunks than there are: sentences of real ones put together anew. Pure, and the same for the same seed.
 
-A chunk is made of a real one and two of those whose vectors are nearest to it, sentence by sentence, until it is as long as the real
-one was. Its vector is the mean of theirs by the words that each gave, with signed noise, at length 1. So words keep their
+A chunk is made of a real one and two of those whose vectors are nearest to it, sentence by sentence, until it is as long as the
+real one was. Its vector is the mean of theirs by the words that each gave, with signed noise, at length 1. So words keep their
 frequencies and their company, and vectors their clusters. Nobody embedded them: they are synthetic.
 """
 

@@ -30,7 +30,8 @@ def shown(run: Figures) -> Iterator[str]:
     for name, size in sorted(run.sizes.items(), key=lambda entry: -entry[1])[:14]:
         yield f"  {name:<48} {size / 2**20:9.1f} MiB"
     for row in run.methods:
-        yield f"  {_method(row):<52} recall@{row['k']} {row['recall']:.4f}, p50 {row['p50_ms']:.1f} ms, {row['size_bytes'] / 2**20:.1f} MiB"
+        mebibytes = row["size_bytes"] / 2**20
+        yield f"  {_method(row):<52} recall@{row['k']} {row['recall']:.4f}, p50 {row['p50_ms']:.1f} ms, {mebibytes:.1f} MiB"
     for oversampling, found in run.signs.items():
         state = {True: "refused", False: "built", None: "not tried"}[run.refused.get(oversampling)]
         yield f"  signs × {oversampling}, asked chunks: least recall {found:.4f}, {state}"

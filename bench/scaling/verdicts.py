@@ -50,8 +50,9 @@ def around_the_floor(signs: Mapping[int, float]) -> list[int]:
 
 @dataclass(slots=True)
 class Figures:
-    """Of one size. `sizes`: bytes of each relation; `posting_bytes`: of the blocks' rows, and of their table, a chunk; `seconds`: of
-    each step of the build. `signs`: recall by oversampling, and whether a build was refused, where that was tried."""
+    """Of one size. `sizes`: bytes of each relation; `posting_bytes`: of the blocks' rows, and of their table, a chunk;
+    `seconds`: of each step of the build. `signs`: the least recall by oversampling; `refused`: whether a build was, where that
+    was tried. The rest as in `Asked`."""
 
     chunks: int
     real: int
@@ -143,7 +144,8 @@ def _recall(run: Figures, name: str, limit: float) -> Bound:
 
 def _ratio(run: Figures, way: str, base: str, limit: float) -> Bound:
     found = run.against(way, base)
-    return Bound(run.chunks, f"{way} / {base}, p50", found.value, limit, more=f"({found.low:.2f} to {found.high:.2f})")  # fmt: skip
+    more = f"({found.low:.2f} to {found.high:.2f})"
+    return Bound(run.chunks, f"{way} / {base}, p50", found.value, limit, more=more)
 
 
 def plain(run: Figures) -> Mapping[str, object]:
