@@ -106,7 +106,7 @@ async def asked(url: str, vectors: dict[str, real.Matrix], rounds: int, size: in
             asker.close()
     return Figures(
         chunks=size, real=min(size, real_ones), times=done.times, found=done.found, unproven=done.unproven, posting_bytes=(0, 0),
-        read_all=done.read_all, proven=done.proven, postings=done.postings, budgets=done.budgets,
+        processor=done.processor,        read_all=done.read_all, proven=done.proven, postings=done.postings, budgets=done.budgets,
     )  # fmt: skip
 
 

@@ -1,5 +1,8 @@
 """Every way of finding chunks, asked question by question in turn on warm connections: what else the machine does slows all.
 
+Beside the clock's time stands the processor's, of this process and of the server's session, where the system tells it (Linux, a
+server on this machine): what others do hardly changes that. Parallel workers of scans are not in it.
+
 All but the recipe run as the runtime role under row-level security. An arm's time is that of its statements; a search's is all of
 it: both arms, fusion, the reading of ten hits. Vectors of questions are ready.
 """
@@ -10,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, LiteralString
 
 import numpy as np
@@ -76,12 +80,13 @@ WAYS = (
 
 @dataclass(slots=True)
 class Asked:
-    """`times`: of each way, milliseconds, (questions, rounds). `found`: recall of each arm by cut, one a question. `unproven`:
-    questions whose --exact result is not that of the sparse scan, or does not call itself exact. `read_all`: the share of
-    questions of which the lexical arm read every posting, `proven` its candidates that are proved the best, `postings` of a
-    question in the median; `budgets`: recall by cut and p50 with other budgets."""
+    """`times`, `processor`: of each way, milliseconds, (questions, rounds); the latter empty where nobody tells. `found`: recall
+    of each arm by cut, one a question. `unproven`: questions whose --exact result is not that of the sparse scan, or does not
+    call itself exact. `read_all`: the share of questions of which the lexical arm read every posting, `proven` its candidates
+    that are proved the best, `postings` of a question in the median; `budgets`: recall by cut and p50 with other budgets."""
 
     times: dict[str, Times] = field(default_factory=dict)
+    processor: dict[str, Times] = field(default_factory=dict)
     found: dict[str, list[float]] = field(default_factory=dict)
     unproven: list[str] = field(default_factory=list)
     read_all: float = 0.0
@@ -98,6 +103,7 @@ class Asker:
         self._vectors = vectors
         self._space = space
         self._recipe = psycopg.connect(url, autocommit=True)
+        self._recipe_pid, self._pid = self._recipe.info.backend_pid, 0
         self._sparse: dict[str, str] = {}
         self._size = store.CorpusSize((), 0, 0)
 
@@ -112,20 +118,23 @@ class Asker:
         for question in questions[:WARM]:
             for way in ways:
                 await self._ask(way, question)
-        times: dict[str, list[list[float]]] = {way: [] for way in ways}
+        times: dict[str, list[list[tuple[float, float]]]] = {way: [] for way in ways}
         found: dict[str, list[list[float]]] = {}
         for number, question in enumerate(questions):
             for way in ways:
                 times[way].append([])
             for turn in range(rounds):
                 for way in turns(ways, number + turn):
+                    before = self._processor(way)
                     taken, scores = await self._ask(way, question)
-                    times[way][-1].append(taken)
+                    times[way][-1].append((taken, self._processor(way) - before))
                     if turn == 0:
                         found.setdefault(way, []).append(scores)
             if number % 10 == 9:
                 say(f"{number + 1} of {len(questions)} questions asked")
-        done.times = {way: np.array(rows) for way, rows in times.items()}
+        done.times = {way: np.array(rows)[:, :, 0] for way, rows in times.items()}
+        if np.isfinite(times[ways[0]][0][0][1]):
+            done.processor = {way: np.array(rows)[:, :, 1] for way, rows in times.items()}
         self._compare(done, questions, found)
         await self._look(done, questions)
         return done
@@ -133,6 +142,7 @@ class Asker:
     async def _prepare(self, questions: Sequence[str]) -> None:
         identity = await self._engine.identity()
         async with self._engine._database.transaction(identity) as connection:
+            self._pid = connection.info.backend_pid
             self._size = await store.corpus_size(connection, self._space)
             for question in questions:
                 row = await (
@@ -187,6 +197,11 @@ class Asker:
             done.read_all, done.proven = float(np.mean(exact)), float(np.mean(proven))
             done.postings = float(np.median(postings))
 
+    def _processor(self, way: str) -> float:
+        """Milliseconds so far, of the session that answers `way` and of this process."""
+        session = session_ms(self._recipe_pid if way == "recipe" else self._pid)
+        return session + time.process_time() * 1000
+
     # --- one way, one question: milliseconds, and scores, best first
 
     async def _ask(self, way: str, question: str) -> tuple[float, list[float]]:
@@ -197,6 +212,8 @@ class Asker:
         identity = await self._engine.identity()
         asked: Callable[[Connection], Awaitable[Any]] = partial(getattr(self, ARMS[way]), question)
         async with self._engine._database.transaction(identity) as connection:
+            if way == "sparse scan":  # readers never scan tables from end to end; who would do it this way does
+                await connection.execute("set local enable_seqscan = on")
             started = time.perf_counter()
             rows = await asked(connection)
             taken = (time.perf_counter() - started) * 1000
@@ -255,6 +272,14 @@ class Asker:
         started = time.perf_counter()
         run = await run_search(self._engine._database, identity, embedder, self._space, config, request)
         return (time.perf_counter() - started) * 1000, [hit.score for hit in run.result.hits]
+
+
+def session_ms(pid: int) -> float:
+    """Processor time that the kernel counted for a process; NaN where it does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e6
+    except (OSError, ValueError, IndexError):
+        return float("nan")
 
 
 ARMS = {

@@ -17,9 +17,11 @@ from scaling.real import Chunk, Matrix, Real
 from veraz.text.sentences import sentence_spans
 
 NEIGHBOURS = 100
-"""Of these a chunk's other two are drawn: 4,950 pairs for each real chunk, so that hardly any text comes twice."""
+"""Of these a chunk's other two are drawn: 4,950 pairs for each real chunk: of 30,000 chunks made of 3,000, 880 said what another
+did."""
 NOISE = 0.25
-"""Length of the noise before the vector is normalised. Real neighbours of rank 1 to 100 lie 0.3 to 0.5 apart."""
+"""Length of the noise before the vector is normalised. Of MedQuAD the nearest other chunk lies 0.31 away in the median, the 100th
+0.46; a chunk that was made lies 0.32 from the nearest real one, 0.41 from the nearest that was made."""
 CHUNKS_A_DOCUMENT = 5
 MOST_SENTENCES = 40
 BATCH = 2000

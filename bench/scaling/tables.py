@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from scaling.verdicts import Bound, Figures, interval
+from scaling.verdicts import RATIOS, Bound, Figures, interval
 
 
 def shown(run: Figures) -> Iterator[str]:
     yield f"{run.chunks:,} chunks, {run.real:,} of them real"
     for way in run.times:
-        yield f"  {way:<16} p50 {run.p(way):9.1f} ms, p95 {run.p(way, 95):9.1f} ms"
+        processor = f", processor {np.median(run.processor[way]):8.1f} ms" if run.processor else ""
+        yield f"  {way:<16} p50 {run.p(way):9.1f} ms, p95 {run.p(way, 95):9.1f} ms{processor}"
+    for way, base in RATIOS:
+        processor = (
+            f", of the processor {run.against(way, base, processor=True).said}" if run.processor else ""
+        )
+        yield f"  {way + ' / ' + base:<34} {run.against(way, base).said}{processor}"
     for name, values in run.found.items():
         low, high = interval(values)
         yield f"  {name:<20} {np.mean(values):.4f} ({low:.4f} to {high:.4f}), least {min(values):.2f}"
@@ -74,6 +80,16 @@ def _times(runs: Sequence[Figures]) -> Iterator[str]:
     for way in runs[0].times:
         yield _row(way, *(f"{run.p(way):.1f} / {run.p(way, 95):.1f}" for run in runs))
     yield ""
+    if all(run.processor for run in runs):
+        yield from _head("processor's p50, ms", *(f"{run.chunks:,}" for run in runs))
+        for way in runs[0].processor:
+            yield _row(way, *(f"{np.median(run.processor[way]):.1f}" for run in runs))
+        yield ""
+        yield from _head("p50 as a ratio: clock; processor", *(f"{run.chunks:,}" for run in runs))
+        for way, base in RATIOS:
+            both = [(run.against(way, base), run.against(way, base, processor=True)) for run in runs]
+            yield _row(f"{way} / {base}", *(f"{clock.said}; {cpu.said}" for clock, cpu in both))
+        yield ""
 
 
 def _recalls(runs: Sequence[Figures]) -> Iterator[str]:

@@ -60,6 +60,7 @@ class Figures:
     found: dict[str, list[float]]
     unproven: list[str]
     posting_bytes: tuple[float, float]
+    processor: dict[str, Times] = field(default_factory=dict)
     read_all: float = 0.0
     proven: float = 0.0
     postings: float = 0.0
@@ -73,8 +74,9 @@ class Figures:
     def p(self, way: str, q: float = 50) -> float:
         return percentile(self.times[way], q)
 
-    def against(self, way: str, base: str) -> Ratio:
-        return ratio(self.times[way], self.times[base], 50)
+    def against(self, way: str, base: str, *, processor: bool = False) -> Ratio:
+        times = self.processor if processor else self.times
+        return ratio(times[way], times[base], 50)
 
     @property
     def slower(self) -> str:
@@ -114,6 +116,17 @@ def bounds(runs: Sequence[Figures]) -> list[Bound]:
     return found
 
 
+RATIOS = (
+    ("lexical", "recipe"),
+    ("lexical", "sparse scan"),
+    ("lexical", "lexical --exact"),
+    ("semantic", "vector scan"),
+    ("search hybrid", "search lexical"),
+    ("search hybrid", "search semantic"),
+)
+"""That tables show, whatever is required of them."""
+
+
 def _of_one(run: Figures) -> list[Bound]:
     found = [
         _recall(run, "semantic recall@50", 0.98),
@@ -150,4 +163,8 @@ def _ratio(run: Figures, way: str, base: str, limit: float) -> Bound:
 
 def plain(run: Figures) -> Mapping[str, object]:
     """For a file."""
-    return {**asdict(run), "times": {way: rows.tolist() for way, rows in run.times.items()}}
+    listed = {
+        name: {way: rows.tolist() for way, rows in times.items()}
+        for name, times in (("times", run.times), ("processor", run.processor))
+    }
+    return {**asdict(run), **listed}
