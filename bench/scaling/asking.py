@@ -212,7 +212,9 @@ class Asker:
         identity = await self._engine.identity()
         asked: Callable[[Connection], Awaitable[Any]] = partial(getattr(self, ARMS[way]), question)
         async with self._engine._database.transaction(identity) as connection:
-            if way == "sparse scan":  # readers never scan tables from end to end; who would do it this way does
+            if (
+                way == "sparse scan"
+            ):  # readers never scan tables from end to end; who would do it this way does
                 await connection.execute("set local enable_seqscan = on")
             started = time.perf_counter()
             rows = await asked(connection)
