@@ -37,9 +37,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuestion:
-    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores; at most
-    `walked` are looked up until that many may be read. Only what meets the condition is a candidate. `spellings`: words of the
-    question and what `text` has in their place; None where nobody looked for misspelt words. `scorer`: bm25 or ts_rank_cd."""
+    """`analyser` decides the stop words; `budget` bounds the postings read; `rescored` candidates get exact scores, a hundred
+    more than the pool where all postings are read; at most `walked` are looked up until that many may be read. Only what meets
+    the condition is a candidate. `spellings`: words of the question and what `text` has in their place; None where nobody looked
+    for misspelt words. `scorer`: bm25 or ts_rank_cd."""
 
     text: str
     analyser: str

@@ -10,7 +10,8 @@
 -- `unseen`: the lexemes of words of which nothing that the caller may read holds any; the filters do not count. A word of which a thousand chunks
 -- may not be read counts as one of those.
 -- `rescored` permitted candidates are scored again: they are walked in falling order until that many may be read, and no further than
--- `walked`: a filter that the best matches do not meet would have every match looked up.
+-- `walked`: a filter that the best matches do not meet would have every match looked up. Where every posting was read sums are wrong by
+-- rounding alone, and a hundred more than the pool are enough: looking candidates up costs most of a search.
 with term as materialized (
     select analyser, term, lexeme, weight, places from veraz.query_terms(%(question)s, %(analyser)s)
 ), entry as materialized (
@@ -32,6 +33,9 @@ with term as materialized (
     select e.*, i.idf,
            sum(abs(e.n)) over (order by e.block < 0 desc, i.idf * e.impacts[1] desc, e.term, e.block) - abs(e.n) as before
       from entry e join idf i using (analyser, term) where e.n > 0
+), reach as materialized (
+    select case when coalesce(sum(abs(n)), 0) <= %(budget)s then least(%(rescored)s, %(pool)s::integer + 100) else %(rescored)s end as n
+      from entry
 ), matched as materialized (
     select u.chunk_no, sum(o.idf * u.impact) as approximate
       from ordered o, unnest(o.chunk_nos, o.impacts) as u (chunk_no, impact)
@@ -55,7 +59,7 @@ with term as materialized (
                              %(licenses)s::text[], %(jurisdictions)s::text[], %(revised_from)s::date, %(revised_to)s::date,
                              %(published_from)s::date, %(published_to)s::date) p
      where true {conditions}
-     limit %(rescored)s
+     limit (select n from reach)
 ), unread as materialized (
     select max(most) as most
       from (select analyser, sum(best) as most
@@ -69,7 +73,7 @@ with term as materialized (
      where (select sum(abs(n)) from entry) > %(budget)s
 ), bound as materialized (
     select (coalesce((select most from unread), 0)
-            + case when count(*) >= %(rescored)s then min(approximate)
+            + case when count(*) >= (select n from reach) then min(approximate)
                    else coalesce((select approximate from matched order by approximate desc offset %(walked)s limit 1), 0) end
             + (select sum(idf) from idf)) / 13000 as most
       from permitted
@@ -95,7 +99,7 @@ with term as materialized (
 )
 select p.chunk_id, -((p.bm25 <#> q.vec) + 0) as score, p.authority, p.revised_at,
        (select coalesce(sum(abs(n)), 0) from entry) <= %(budget)s
-       and ((select count(*) from permitted) >= %(rescored)s or (select count(*) from matched) <= %(walked)s) as is_exact,
+       and ((select count(*) from permitted) >= (select n from reach) or (select count(*) from matched) <= %(walked)s) as is_exact,
        (select lexemes from unseen) as unseen, (select most from bound) as bound
   from permitted p join question_vector q using (analyser)
  order by score desc, p.chunk_id
