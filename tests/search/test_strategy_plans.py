@@ -221,7 +221,12 @@ async def test_without_an_index_every_vector_is_compared(unindexed: str, server:
             async with explained(engine) as plans:
                 found = await engine.search("anything", lang="en", mode="semantic", trace=False)
     assert plans.of(EXACT)
-    assert found.config["semantic"] == {"index": "none", "ef_search": 120, "exact": True}
+    assert found.config["semantic"] == {
+        "distance": "cosine",
+        "index": "none",
+        "ef_search": 120,
+        "exact": True,
+    }
     assert len(found.hits) == 10
 
 
