@@ -180,10 +180,12 @@ async def test_a_search_is_asked_again_as_who_asked_it(
     plain = Database.transaction
 
     @asynccontextmanager
-    async def watched(self: Database, identity: Identity, mode: Any = "read") -> AsyncIterator[Any]:
+    async def watched(
+        self: Database, identity: Identity, mode: Any = "read", **more: Any
+    ) -> AsyncIterator[Any]:
         if self._pool.max_size == 1:
             acted.append((identity.tenant, identity.roles))
-        async with plain(self, identity, mode) as connection:
+        async with plain(self, identity, mode, **more) as connection:
             yield connection
 
     async with await sampling(database) as engine:
