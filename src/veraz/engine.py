@@ -100,7 +100,7 @@ from veraz.ingest.pipeline import Chunking, Ingest, Prune
 from veraz.ingest.plan import ANALYSERS, Overrides, analyser_for, check_access, check_source
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
-from veraz.nouns.context import Context
+from veraz.nouns.context import Context, rendered
 from veraz.nouns.corpus import (
     Access,
     AccessRule,
@@ -2439,6 +2439,7 @@ def _context(
         left_out=assembled.left_out,
         notes=(*result.notes, *assembled.notes),
         timings_ms={**timings, **timer.stages, "total": round(total, 3)},
+        text=rendered(assembled.passages),
     )
 
 
