@@ -17,12 +17,14 @@ Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One chunk as an arm returned it. Higher scores are better."""
+    """One chunk as an arm returned it. Higher scores are better. `share`, in 0..1: how much of the question the score can speak
+    of. It is 1 but for lexical candidates in another language than the question's, whose `score` has it as a factor."""
 
     chunk_id: UUID
     score: float
     authority: int
     revised_at: date | None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

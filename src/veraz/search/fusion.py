@@ -1,7 +1,9 @@
 """Fusing ranked candidates of several arms into one total order. Pure.
 
 Score fusion follows Fox & Shaw (1994); reciprocal rank fusion Cormack, Clarke & Buettcher (2009). Min-max with an arm's least
-possible score in place of the lowest seen is that of Bruch, Gai & Ingber (2023).
+possible score in place of the lowest seen is that of Bruch, Gai & Ingber (2023). A candidate's part is multiplied by the share of
+the question that its score can speak of: else one word that two languages have in common would count as much as a whole answer,
+wherever it is all that an arm found.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
             if entry is None:
                 entry = found[candidate.chunk_id] = (candidate, {}, {}, {})
             _, entry_ranks, entry_scores, entry_parts = entry
-            entry_ranks[arm], entry_scores[arm], entry_parts[arm] = rank, candidate.score, part
+            entry_ranks[arm], entry_scores[arm] = rank, candidate.score
+            entry_parts[arm] = part * candidate.share
     fused = [
         Fused(key, sum(added.values()), c.authority, c.revised_at, ranks, scores, added)
         for key, (c, ranks, scores, added) in found.items()
