@@ -32,7 +32,7 @@ CHUNK = PassageChunk(
 LONG = " ".join(["Cool the burn under running water for 20 minutes, and keep the rest of the body warm."] * 4)
 PASSAGE = Passage(
     1, nouns.HIT.document, ("Burns", "Cooling"), 2, 10, 60, (Span(10, 60),), LONG, 70, 1, 0.9,
-    (CHUNK, replace(CHUNK, ord=4, rank=3), replace(CHUNK, ord=5, rank=None, score=None)),
+    (replace(CHUNK, ord=2, rank=3), CHUNK, replace(CHUNK, ord=5, rank=None, score=None)),
 )  # fmt: skip
 SECOND = replace(
     PASSAGE, n=2, heading_path=("Burns", "Later"), text="No ice.", chunks=(replace(CHUNK, rank=2),)
@@ -94,7 +94,7 @@ def test_json_has_text_provenance_and_what_was_left_out(run: Run, fake: FakeEngi
     assert [p["n"] for p in printed["passages"]] == [1, 2]
     first = printed["passages"][0]
     assert (first["document"]["external_id"], first["spans"]) == ("burns.md", [{"start": 10, "end": 60}])
-    assert [c["rank"] for c in first["chunks"]] == [1, 3, None]
+    assert [c["rank"] for c in first["chunks"]] == [3, 1, None]
     assert [(left["rank"], left["why"]) for left in printed["left_out"]][2] == (6, "per_document")
     assert (printed["budget"], printed["tokens"]) == (400, 120)
 

@@ -19,7 +19,7 @@ from veraz.errors import UsageError
 
 @verb(
     "context",
-    example='veraz context "metformin and kidneys" --budget 1500 > passages.txt\n'
+    example='veraz context "metformin and kidneys" --budget 1500\n'
     'veraz context "metformin and kidneys" -k 5 --source nih --format json',
 )
 @question_options

@@ -2,11 +2,12 @@
 
 A question meets chunks of another language in names, figures and words that both languages write alike, and in words that are
 alike by chance. BM25 cannot tell: the few words that it finds are rare there, and the rest of the question counts nothing. So the
-score is measured with what a chunk would have that held all of the question: one word of ten speaks of a tenth of the question.
+score is measured with what a chunk would have that held all of the question.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -16,24 +17,25 @@ from veraz.nouns.evidence import Candidate
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """BM25 of a chunk that holds each word of the question once: `there`, in the candidate's language, and in the question's
-    `own`, None where no chunk is in it. Above 0 where a word of the question was found."""
+    """`score`: BM25 of a chunk in the candidate's language that holds each word of the question once; above 0. `rarest`: what a
+    word weighs that no chunk there holds, `own_rarest` one that none in the question's language holds; None where no chunk is in
+    that."""
 
-    there: float
-    own: float | None
+    score: float
+    rarest: float
+    own_rarest: float | None
 
 
 def weighed(candidates: Sequence[Candidate], whole: Mapping[UUID, Whole]) -> list[Candidate]:
-    """The candidates, best first; those of `whole`, which are in another language than the question, with the `share` of it
-    that they hold, at most 1. Their score becomes that share of what the whole question is worth in its own language, since
-    scores under two analysers cannot be compared (a word is the rarer the more chunks a language has), times the share, since
-    what is shared says little where it is little."""
+    """The candidates, best first; those of `whole`, which are in another language than the question, with the `share` that their
+    score counts in fusion: the root of how much of the question they hold, at most 1. A tenth of a question is found by chance
+    more often than half of it, and says more than a tenth. Their score is brought to the scale of the question's language, where
+    a word that nothing holds would weigh as much: a word is the rarer the more chunks a language has."""
     found = [_weighed(one, whole[one.chunk_id]) if one.chunk_id in whole else one for one in candidates]
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
 def _weighed(one: Candidate, whole: Whole) -> Candidate:
-    held = max(0.0, one.score / whole.there) if whole.there > 0 else 0.0
-    share = min(1.0, held)
-    worth = whole.there if whole.own is None else whole.own
-    return replace(one, score=held * share * worth, share=share)
+    held = one.score / whole.score if whole.score > 0 else 0.0
+    scale = 1.0 if whole.own_rarest is None else whole.own_rarest / whole.rarest
+    return replace(one, score=one.score * scale, share=math.sqrt(min(1.0, max(0.0, held))))

@@ -837,6 +837,7 @@ def _explain_arm(arm: str, entry: Fused, weight: float) -> dict[str, Any]:
         "weight": weight,
         "normalised": part / weight if weight else 0.0,
         "part": part,
+        **({"share": entry.shares[arm]} if arm in entry.shares else {}),
     }
 
 

@@ -324,7 +324,7 @@ async def abroad(
         "chunk_ids": [candidate.chunk_id for candidate in candidates],
     }
     cursor = await connection.execute(statement("search", "abroad"), parameters)
-    return {chunk_id: Whole(whole, own) for chunk_id, whole, own in await cursor.fetchall()}
+    return {chunk_id: Whole(*figures) for chunk_id, *figures in await cursor.fetchall()}
 
 
 async def cover_density(

@@ -65,7 +65,7 @@ def _show_passage(out: Console, passage: Passage) -> None:
     document = passage.document
     heading = text(path_of(document.title, passage.heading_path) or document.external_id, "bold cyan")
     show_indented(out, heading, INDENT, label=text(f"[{passage.n}]", "bold"))
-    ranks = ", ".join(f"#{chunk.rank}" for chunk in passage.chunks if chunk.rank is not None)
+    ranks = ", ".join(f"#{rank}" for rank in sorted(c.rank for c in passage.chunks if c.rank is not None))
     parts: list[Text | str | None] = [
         f"{document.source}/{document.external_id}",
         f"p. {passage.page}" if passage.page is not None else None,
