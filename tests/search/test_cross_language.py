@@ -174,20 +174,28 @@ def test_a_share_is_a_factor_of_what_the_arm_adds(method: str) -> None:
 
 
 def test_shares_and_scores_by_hand() -> None:
-    """Own scores stay; five of twenty are a quarter of the question, whose root is a half, on a scale half as long."""
-    ids = [UUID(int=n) for n in range(5)]
-    scores = (5.0, 30.0, 0.4, 2.0, 5.0)
+    """Five of twenty are a quarter of the question, whose root is a half, on a scale half as long."""
+    ids = [UUID(int=n) for n in range(4)]
+    scores = (5.0, 30.0, 2.0, 5.0)
     given = [Candidate(key, score, 3, None) for key, score in zip(ids, scores, strict=True)]
     there, alone = Whole(20.0, 4.0, 2.0), Whole(20.0, 4.0, None)
-    found = weighed(given, {ids[0]: there, ids[1]: there, ids[3]: Whole(0.0, 4.0, 2.0), ids[4]: alone})
+    whole = {ids[0]: there, ids[1]: there, ids[2]: Whole(0.0, 4.0, 2.0), ids[3]: alone}
+    found = weighed(given, whole)
     assert {one.chunk_id: (one.score, one.share) for one in found} == {
         ids[0]: (2.5, 0.5),
         ids[1]: (15.0, 1.0),
-        ids[2]: (0.4, 1.0),
-        ids[3]: (1.0, 0.0),
-        ids[4]: (5.0, 0.5),
+        ids[2]: (1.0, 0.0),
+        ids[3]: (5.0, 0.5),
     }
-    assert [one.chunk_id for one in found] == [ids[1], ids[4], ids[0], ids[3], ids[2]]
+    assert [one.chunk_id for one in found] == [ids[1], ids[3], ids[0], ids[2]]
+    own = Candidate(UUID(int=9), 3.0, 3, None)
+    beside = weighed([*given, own], whole)
+    assert [(one.chunk_id, one.score) for one in beside if one != own] == [
+        (c.chunk_id, c.score) for c in found
+    ]
+    assert own in beside
+    assert {one.share for one in beside} == {1.0}
+    assert weighed([own], {}) == [own]
 
 
 async def test_a_name_alone_counts_as_it_does_in_one_language(database: str) -> None:

@@ -18,7 +18,7 @@ Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One chunk as an arm returned it. Higher scores are better. `share`, in 0..1: how far the score counts in fusion. It is
-    1 but for lexical candidates in another language than the question's: src/veraz/search/abroad.py."""
+    1 but where all lexical candidates are in another language than the question: src/veraz/search/abroad.py."""
 
     chunk_id: UUID
     score: float

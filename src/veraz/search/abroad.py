@@ -27,15 +27,20 @@ class Whole:
 
 
 def weighed(candidates: Sequence[Candidate], whole: Mapping[UUID, Whole]) -> list[Candidate]:
-    """The candidates, best first; those of `whole`, which are in another language than the question, with the `share` that their
-    score counts in fusion: the root of how much of the question they hold, at most 1. A tenth of a question is found by chance
-    more often than half of it, and says more than a tenth. Their score is brought to the scale of the question's language, where
-    a word that nothing holds would weigh as much: a word is the rarer the more chunks a language has."""
-    found = [_weighed(one, whole[one.chunk_id]) if one.chunk_id in whole else one for one in candidates]
+    """The candidates, best first. The score of those of `whole`, which are in another language than the question, is brought to
+    the scale of its own, where a word that nothing holds would weigh as much: a word is the rarer the more chunks a language has.
+    Where all are in another language, each counts in fusion by its `share`, the root of how much of the question it holds, at
+    most 1: nothing else tells a best score that says little from one that says much. A candidate in the question's own language
+    tells it: it stands above what was found by chance."""
+    alone = all(one.chunk_id in whole for one in candidates)
+    found = [
+        _weighed(one, whole[one.chunk_id], alone) if one.chunk_id in whole else one for one in candidates
+    ]
     return sorted(found, key=lambda one: (-one.score, one.chunk_id))
 
 
-def _weighed(one: Candidate, whole: Whole) -> Candidate:
-    held = one.score / whole.score if whole.score > 0 else 0.0
+def _weighed(one: Candidate, whole: Whole, alone: bool) -> Candidate:
     scale = 1.0 if whole.own_rarest is None else whole.own_rarest / whole.rarest
-    return replace(one, score=one.score * scale, share=math.sqrt(min(1.0, max(0.0, held))))
+    held = one.score / whole.score if whole.score > 0 else 0.0
+    share = math.sqrt(min(1.0, max(0.0, held))) if alone else 1.0
+    return replace(one, score=one.score * scale, share=share)
