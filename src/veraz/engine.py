@@ -101,7 +101,7 @@ from veraz.ingest.pipeline import Chunking, Ingest, Prune
 from veraz.ingest.plan import ANALYSERS, UNKNOWN_ANALYSER, Overrides, analyser_for, check_access, check_source
 from veraz.ingest.tally import Progress
 from veraz.nouns.answer import Answer, Superseded
-from veraz.nouns.context import Context
+from veraz.nouns.context import Context, rendered
 from veraz.nouns.corpus import (
     Access,
     AccessRule,
@@ -124,7 +124,7 @@ from veraz.nouns.identity import ApiKey, NewKey, Tenant
 from veraz.nouns.lexical import EXTENSIONS, ExtensionName, LexicalIndexBuilt
 from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.nouns.measure import IndexMeasurement, LiveRecall, Method, Origin, Scope
-from veraz.nouns.question import Filters
+from veraz.nouns.question import Filters, Spoken
 from veraz.nouns.repeated import Repeated
 from veraz.nouns.rerank import RERANKERS
 from veraz.nouns.shown import Shown
@@ -1145,10 +1145,11 @@ class AsyncVeraz:
         async with self._database.transaction(identity, plan="once") as connection:
             size = await search_store.corpus_size(connection, space.space_id if space else None)
         spoken = await self._question_lang(size, question, lang)
+        analyser = analyser_for(spoken.lang)
         request = SearchRequest(
             question=question,
-            lang=spoken,
-            analyser=analyser_for(spoken),
+            lang=spoken.lang,
+            analyser=analyser,
             mode=mode,
             k=k,
             filters=resolved,
@@ -1159,6 +1160,8 @@ class AsyncVeraz:
             few=few_rows(size.own, size.indexed, config.pool),
             own=size.own,
             indexed=size.indexed,
+            abroad=size.is_abroad(spoken, analyser),
+            told=spoken.told,
             index=size.index,
             ef_search=ef_search,
             probes=probes,
@@ -1215,13 +1218,18 @@ class AsyncVeraz:
                 )
         return lexical_engines.Engine(self._lexical_engines[name], timeout)
 
-    async def _question_lang(self, size: search_store.CorpusSize, question: str, lang: str) -> str:
-        """The question's language: stated, or the corpus's only one, or detected, or the corpus's most frequent one."""
+    async def _question_lang(self, size: search_store.CorpusSize, question: str, lang: str) -> Spoken:
+        """The question's language: stated, or told by its function words, or the corpus's only one, or detected, or the corpus's
+        most frequent one. A question may be in a language that no document is in."""
         if lang not in ("auto", "any"):
-            return lang
+            return Spoken(lang, decided=lang != NO_LANGUAGE, told=True)
+        detector = self._open_detector()
+        if told := detector.told(question):
+            return Spoken(told, decided=True, told=True)
         if len(size.analysers) <= 1:
-            return size.analysers[0] if size.analysers else "en"
-        return await asyncio.to_thread(self._open_detector().detect, question) or size.analysers[0]
+            return Spoken(size.analysers[0] if size.analysers else "en", decided=False, told=False)
+        found = await asyncio.to_thread(detector.detect, question)
+        return Spoken(found or size.analysers[0], decided=found is not None, told=False)
 
     def _sample(self, identity: Identity, run: SearchRun) -> None:
         """Perhaps has the search measured, once its answer is complete. What was exact anyway has nothing to miss."""
@@ -2310,7 +2318,7 @@ class AsyncVeraz:
         progress: MeasureProgress | None,
     ) -> Probes:
         async def analyser_of(text: str, lang: str | None) -> str:
-            return analyser_for(lang or await self._question_lang(size, text, "auto"))
+            return analyser_for(lang or (await self._question_lang(size, text, "auto")).lang)
 
         return await gather(
             self._database,
@@ -2555,6 +2563,7 @@ def _context(
         left_out=assembled.left_out,
         notes=(*result.notes, *assembled.notes),
         timings_ms={**timings, **timer.stages, "total": round(total, 3)},
+        text=rendered(assembled.passages),
     )
 
 

@@ -22,7 +22,7 @@ from veraz.ingest.plan import analyser_for
 from veraz.nouns.corpus import Identity
 from veraz.nouns.evaluation import RankedItem
 from veraz.nouns.evidence import Candidate
-from veraz.nouns.question import Filters
+from veraz.nouns.question import Filters, Spoken
 from veraz.nouns.sweep import ArmSetting, Asked, Corpus, IndexSetting, Owner, Setting
 from veraz.providers.ports import Embedder
 from veraz.query.clean import clean_question
@@ -35,7 +35,7 @@ from veraz.search.reranking import Reranking, passage_text, rerank_scores
 
 Load = Callable[[SweepSet, IndexSetting, Loading], Awaitable[tuple[Identity, bool]]]
 """Who reads the set's documents, loaded as the index setting says; and whether the sweep made that tenant for itself."""
-Language = Callable[[store.CorpusSize, str, str], Awaitable[str]]
+Language = Callable[[store.CorpusSize, str, str], Awaitable[Spoken]]
 """Of a question: the corpus, the question, what is stated → the language."""
 
 
@@ -109,17 +109,20 @@ class SearchBench:
         if corpus.tenant not in self._sizes:  # not before all corpora are loaded: the index is shared
             self._sizes[corpus.tenant] = await self._size(identity)
         size = self._sizes[corpus.tenant]
-        lang = await self._language(size, asked, "auto")
+        spoken = await self._language(size, asked, "auto")
+        analyser = analyser_for(spoken.lang)
         request = SearchRequest(
             question=asked,
-            lang=lang,
-            analyser=analyser_for(lang),
+            lang=spoken.lang,
+            analyser=analyser,
             mode=arm.arm,
             filters=Filters(sources=(corpus.source,) if corpus.source else None),
             exact=arm.exact,
             few=few_rows(size.own, size.indexed, arm.pool),
             own=size.own,
             indexed=size.indexed,
+            abroad=size.is_abroad(spoken, analyser),
+            told=spoken.told,
             index=size.index,
         )
         stated = {

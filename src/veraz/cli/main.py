@@ -29,6 +29,7 @@ VERBS = {
     "repeated": "What several documents of a source say to the letter.",
     "search": "The chunks that answer a question best.",
     "ask": "An answer with citations, a conflict, a refusal or a fixed route.",
+    "context": "The passages that a reader of a question needs, within a budget.",
     "why": "Explain a search or an answer from its stored trace alone.",
     "diagnose": "Which stage lost a passage, and what brings it back.",
     "eval": "Measure retrieval on judged queries.",

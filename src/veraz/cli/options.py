@@ -111,7 +111,7 @@ class _Documented(click.Command):
 
 def described(option: click.Option) -> tuple[str, str]:
     """An option as `-k N` and its help: the same for the help page and the reference, whatever click's version says."""
-    names = ", ".join(sorted(option.opts, key=len))
+    names = ", ".join([*sorted(option.opts, key=len), *option.secondary_opts])
     if option.is_flag:
         return names, option.help or ""
     choices = option.type.choices if isinstance(option.type, click.Choice) else ()
@@ -253,7 +253,8 @@ def _questioned(function: Function, required: bool, source_flag: str) -> Functio
                 "k",
                 type=click.IntRange(1, 1000),
                 metavar="N",
-                help="How many hits (search: 10; ask: [answer] evidence, which is 12 and what sufficiency was fitted with).",
+                help="How many hits (search: 10; ask and context: [answer] evidence, which is 12 and what sufficiency was fitted"
+                " with).",
             ),
             click.option(
                 "--mode",

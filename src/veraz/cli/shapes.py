@@ -11,6 +11,7 @@ from typing import Any
 def shapes() -> dict[str, type]:
     """Verb to the noun that its --json prints."""
     from veraz.nouns.answer import Answer
+    from veraz.nouns.context import Context
     from veraz.nouns.corpus import IngestReport
     from veraz.nouns.diagnosis import Diagnosis, SuiteDiagnosis
     from veraz.nouns.evaluation import EvalReport
@@ -29,6 +30,7 @@ def shapes() -> dict[str, type]:
         "repeated": Repeated,
         "search": SearchResult,
         "ask": Answer,
+        "context": Context,
         "diagnose": Diagnosis,
         "diagnose --suite": SuiteDiagnosis,
         "eval run": EvalReport,

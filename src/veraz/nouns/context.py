@@ -27,8 +27,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Passages by the rank of their best hit. `tokens` are those of `text`, never more than `budget`. `trace_id` is that of the
-    search; None where no trace was kept."""
+    """Passages by the rank of their best hit. `text`: all of them as a chat model would be given them, each under its label, a
+    blank line between them. `tokens` are those of `text`, never more than `budget`. `trace_id` is that of the search; None
+    where no trace was kept."""
 
     trace_id: UUID | None
     question: str
@@ -43,17 +44,13 @@ class Context:
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     timings_ms: Mapping[str, float]
+    text: str
 
     @property
     def documents(self) -> tuple[DocumentExcerpts, ...]:
         """The same passages by document."""
         more = Counter(left.document.document_id for left in self.left_out)
         return by_document(self.passages, more)
-
-    @property
-    def text(self) -> str:
-        """All passages as a chat model would be given them: each under its label, a blank line between them."""
-        return rendered(self.passages)
 
 
 def rendered(passages: tuple[Passage, ...]) -> str:

@@ -17,12 +17,14 @@ Outcome = Literal["answered", "conflicting", "insufficient", "routed"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One chunk as an arm returned it. Higher scores are better."""
+    """One chunk as an arm returned it. Higher scores are better. `share`, in 0..1: how far the score counts in fusion. It is
+    1 but where all lexical candidates are in another language than the question: src/veraz/search/abroad.py."""
 
     chunk_id: UUID
     score: float
     authority: int
     revised_at: date | None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ CERTAIN = 4.0
 """Function words of one language, counted as `_weights` does, that names and codes do not hold by chance."""
 _WORD = re.compile(r"[^\W\d_]+")
 _ELIDED = re.compile(r"([^\W\d_]+)(['’]?)")
+_CAPITALS = re.compile(r"\b[^\W\d_a-zà-öø-ÿ]{2,}\b")
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -56,6 +57,13 @@ class LocalDetector:
         sample = text[:_SAMPLE]
         script = _script(sample)
         return script if script != "latin" else self._by_words(sample, least=CERTAIN)
+
+    def told(self, text: str) -> str | None:
+        sample = text[:_SAMPLE]
+        script = _script(sample)
+        if script == "latin" and not sample.isupper():
+            sample = _CAPITALS.sub(" ", sample)  # ICH, ALS and WAS are abbreviations
+        return script if script != "latin" else self._by_words(sample)
 
     def _by_words(self, sample: str, *, least: float = 1.0) -> str | None:
         scores = dict.fromkeys(self.weights, 0.0)
@@ -92,6 +100,9 @@ class LinguaDetector:
     def certain(self, text: str) -> str | None:  # noqa: ARG002
         return None
 
+    def told(self, text: str) -> str | None:  # noqa: ARG002
+        return None
+
     @cached_property
     def _detector(self) -> lingua.LanguageDetector:
         import lingua
@@ -107,6 +118,9 @@ class NullDetector:
         return None
 
     def certain(self, text: str) -> str | None:  # noqa: ARG002
+        return None
+
+    def told(self, text: str) -> str | None:  # noqa: ARG002
         return None
 
 

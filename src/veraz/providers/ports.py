@@ -149,6 +149,10 @@ class LanguageDetector(Protocol):
         """The same only where the words of a language leave no doubt: a guess would give names and codes a language."""
         ...
 
+    def told(self, text: str) -> str | None:
+        """The same for a question, where fewer words are enough; never a guess from the letters of names."""
+        ...
+
 
 class ChatModel(Protocol):
     """Answers a conversation. Several calls may be under way; the adapter bounds how many."""

@@ -1,7 +1,8 @@
 """Fusing ranked candidates of several arms into one total order. Pure.
 
 Score fusion follows Fox & Shaw (1994); reciprocal rank fusion Cormack, Clarke & Buettcher (2009). Min-max with an arm's least
-possible score in place of the lowest seen is that of Bruch, Gai & Ingber (2023).
+possible score in place of the lowest seen is that of Bruch, Gai & Ingber (2023). A candidate's part is multiplied by its share:
+else one word that two languages have in common would count as much as a whole answer, wherever it is all that an arm found.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Fused:
     ranks: Mapping[str, int]
     scores: Mapping[str, float]
     parts: Mapping[str, float]  # what each arm adds to the score; they sum to it
+    shares: Mapping[str, float]  # where they are below 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,23 @@ def fuse(arms: Arms, settings: FusionSettings) -> list[Fused]:
     """Every candidate of every arm once, best first. Ties: authority, newer revision, then chunk id, so the order is total."""
     ordered = {arm: sorted(candidates, key=_arm_order) for arm, candidates in arms.items()}
     part_of, weights = METHODS[settings.method], arm_weights(arms, settings)
-    found: dict[UUID, tuple[Candidate, dict[str, int], dict[str, float], dict[str, float]]] = {}
+    found: dict[
+        UUID, tuple[Candidate, dict[str, int], dict[str, float], dict[str, float], dict[str, float]]
+    ] = {}
     for arm, candidates in ordered.items():
         parts = part_of(arm, candidates, weights[arm], settings.k) if candidates else []
         for rank, (candidate, part) in enumerate(zip(candidates, parts, strict=True), 1):
             entry = found.get(candidate.chunk_id)
             if entry is None:
-                entry = found[candidate.chunk_id] = (candidate, {}, {}, {})
-            _, entry_ranks, entry_scores, entry_parts = entry
-            entry_ranks[arm], entry_scores[arm], entry_parts[arm] = rank, candidate.score, part
+                entry = found[candidate.chunk_id] = (candidate, {}, {}, {}, {})
+            _, entry_ranks, entry_scores, entry_parts, entry_shares = entry
+            entry_ranks[arm], entry_scores[arm] = rank, candidate.score
+            entry_parts[arm] = part * candidate.share
+            if candidate.share < 1:
+                entry_shares[arm] = candidate.share
     fused = [
-        Fused(key, sum(added.values()), c.authority, c.revised_at, ranks, scores, added)
-        for key, (c, ranks, scores, added) in found.items()
+        Fused(key, sum(added.values()), c.authority, c.revised_at, ranks, scores, added, shares)
+        for key, (c, ranks, scores, added, shares) in found.items()
     ]
     return sorted(fused, key=lambda f: (-f.score, -f.authority, -_day(f.revised_at), f.chunk_id))
 

@@ -24,12 +24,13 @@ from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Owner
 from veraz.providers.ports import Embedder
 from veraz.search import store
+from veraz.search.abroad import weighed
 from veraz.search.ahead import is_ahead
 from veraz.search.copies import Distinct, batches, copies_fill
 from veraz.search.engines.pipeline import Consulted, Engine, consult, spared
 from veraz.search.engines.rules import Given, filled
 from veraz.search.fusion import METHODS, Candidate, Fused, FusionSettings, arm_weights, fuse
-from veraz.search.misspelt import MOST_WORDS, chosen, plausible, respelt, words
+from veraz.search.misspelt import MOST_WORDS, Similar, chosen, plausible, respelt, words
 from veraz.search.replay import DEEPER, owner
 from veraz.search.reranking import Reranking, RerankRun, rerank_hits
 from veraz.search.rescoring import Rescored
@@ -55,7 +56,8 @@ __all__ = [
 class SearchRequest:
     """A question as search takes it: `lang` is the analyser's language, already decided; `k` hits are returned; `exact` reads
     every posting and compares every vector, `few` the latter alone; `as_of` searches the revisions that held on that day. `own`
-    current chunks of the tenant and `indexed` vectors of all tenants decide how a filtered search goes about it. `index`
+    current chunks of the tenant and `indexed` vectors of all tenants decide how a filtered search goes about it. `abroad`: there
+    are chunks of another analyser than the question's; `told`: its words leave no doubt which language it is in. `index`
     is the one that the space has; `ef_search`, `probes` and `oversampling` say how far it is read; None: as configured, or
     recorded with it."""
 
@@ -72,6 +74,8 @@ class SearchRequest:
     few: bool = False
     own: int = 0
     indexed: int = 0
+    abroad: bool = False
+    told: bool = False
     index: SpaceIndex = field(default_factory=SpaceIndex)
     ef_search: int | None = None
     probes: int | None = None
@@ -144,14 +148,14 @@ async def run_search(
         semantic = _semantic_question(request, reading, vector, space_id, config)
         settings = FusionSettings(request.fusion or config.fusion, config.semantic_weight, config.rrf_k)
         pool = config.pool
-        arms, shortfall, lexical = await _ask(
+        arms, shortfall, lexical = await _weighed(
             connection, request, lexical, semantic, timer, config, consulted
         )
         candidates, distinct = await _read(connection, arms, settings, most, timer)
         if _copies_fill(distinct, most, arms, pool):
             pool *= DEEPER
             lexical, semantic = _deeper(lexical, pool), _deeper(semantic, pool)
-            arms, shortfall, lexical = await _ask(
+            arms, shortfall, lexical = await _weighed(
                 connection, request, lexical, semantic, timer, config, consulted
             )
             candidates, distinct = await _read(connection, arms, settings, most, timer)
@@ -272,7 +276,7 @@ async def run_arm(
             _lexical_question(request, reading, config) if request.mode == "lexical" and question else None
         )
         semantic = _semantic_question(request, reading, vector, space_id, config)
-        arms, _, _ = await _ask(connection, request, lexical, semantic, timer, config, consulted)
+        arms, _, _ = await _weighed(connection, request, lexical, semantic, timer, config, consulted)
         candidates = _asked(arms).get(request.mode)
         new = [c.chunk_id for c in candidates or () if c.chunk_id not in known]
         hits = await store.hydrate(connection, new) if new else {}
@@ -400,6 +404,37 @@ def _copies_fill(found: Sequence[tuple[Fused, Hit]], k: int, arms: store.ArmResu
     )
 
 
+async def _weighed(
+    connection: Connection,
+    request: SearchRequest,
+    lexical: store.LexicalQuestion | None,
+    semantic: store.SemanticQuestion | None,
+    timer: Timer,
+    config: SearchConfig,
+    consulted: _Consulted | None = None,
+) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
+    """The same with lexical candidates in another language than the question's weighed by how much of it they hold, where their
+    scores are our BM25."""
+    arms, shortfall, known = await _ask(connection, request, lexical, semantic, timer, config, consulted)
+    if known is not None and known.scorer == "bm25" and not arms.by_engine:
+        arms = await _across(connection, request, arms, known, timer)
+    return arms, shortfall, known
+
+
+async def _across(
+    connection: Connection,
+    request: SearchRequest,
+    arms: store.ArmResults,
+    known: store.LexicalQuestion,
+    timer: Timer,
+) -> store.ArmResults:
+    if not request.abroad or not arms.lexical:
+        return arms
+    with timer.stage("arms"):
+        whole = await store.abroad(connection, known, arms.lexical)
+    return replace(arms, lexical=weighed(arms.lexical, whole), proven=0) if whole else arms
+
+
 async def _ask(
     connection: Connection,
     request: SearchRequest,
@@ -417,8 +452,9 @@ async def _ask(
     wide = replace(lexical, pool=max(lexical.pool, lexical.rescored))
     arms, shortfall, known = await _found(connection, request, wide, semantic, timer, config)
     if known is not None and arms.lexical:
+        arms = await _across(connection, request, arms, known, timer)
         with timer.stage("arms"):
-            scored = await store.cover_density(connection, known, arms.lexical)
+            scored = await store.cover_density(connection, known, arms.lexical or ())
         arms = replace(arms, lexical=scored[: lexical.pool], proven=0)
     return arms, shortfall, None if known is None else replace(known, pool=lexical.pool)
 
@@ -628,10 +664,16 @@ async def _respelt(
         if unseen is None:
             unseen = await store.unseen_words(connection, lexical)
         near = await store.similar_words(connection, candidates[:MOST_WORDS], unseen) if unseen else []
-        likely = plausible(near or ())
+        likely = plausible(one for one in near or () if _may_be_meant(one, request))
         readable = await store.readable_words(connection, request.filters, likely) if likely else {}
     spellings = chosen(likely, readable)
     return replace(lexical, text=respelt(lexical.text, spellings), spellings=spellings)
+
+
+def _may_be_meant(one: Similar, request: SearchRequest) -> bool:
+    """A word of another language is no slip: fiebre is not fibre. Where nothing tells the question's language, it may be one in
+    any."""
+    return not request.told or one.analyser == request.analyser
 
 
 SAMPLE = 200
@@ -928,6 +970,7 @@ def _explain_arm(arm: str, entry: Fused, weight: float) -> dict[str, Any]:
         "weight": weight,
         "normalised": part / weight if weight else 0.0,
         "part": part,
+        **({"share": entry.shares[arm]} if arm in entry.shares else {}),
     }
 
 

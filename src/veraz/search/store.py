@@ -20,9 +20,11 @@ from veraz.filters.compose import Composed, composed
 from veraz.nouns.corpus import IndexKind, SpaceIndex, Span, Vectors
 from veraz.nouns.distance import Distance
 from veraz.nouns.evidence import DocumentRef, Hit, InForce, Successor
-from veraz.nouns.question import Filters
+from veraz.nouns.question import Filters, Spoken
+from veraz.search.abroad import Whole
 from veraz.search.fusion import Candidate
 from veraz.search.misspelt import Known, Similar
+from veraz.text.languages import NO_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +324,19 @@ async def posting_count(connection: Connection, question: LexicalQuestion) -> tu
     return int(row[0]), int(row[1])
 
 
+async def abroad(
+    connection: Connection, question: LexicalQuestion, candidates: Sequence[Candidate]
+) -> dict[UUID, Whole]:
+    """Of the candidates in another language than the question's, by chunk: what would hold all of the question."""
+    parameters = {
+        "question": question.text,
+        "analyser": question.analyser,
+        "chunk_ids": [candidate.chunk_id for candidate in candidates],
+    }
+    cursor = await connection.execute(statement("search", "abroad"), parameters)
+    return {chunk_id: Whole(*figures) for chunk_id, *figures in await cursor.fetchall()}
+
+
 async def cover_density(
     connection: Connection, question: LexicalQuestion, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
@@ -333,7 +348,7 @@ async def cover_density(
     }
     cursor = await connection.execute(statement("search", "cover_density"), parameters)
     scores = {row[0]: float(row[1]) for row in await cursor.fetchall()}
-    scored = [replace(c, score=scores[c.chunk_id]) for c in candidates if c.chunk_id in scores]
+    scored = [replace(c, score=scores[c.chunk_id] * c.share) for c in candidates if c.chunk_id in scores]
     return sorted(scored, key=lambda c: -c.score)
 
 
@@ -438,6 +453,10 @@ class CorpusSize:
     own: int
     indexed: int
     index: SpaceIndex = field(default_factory=SpaceIndex)
+
+    def is_abroad(self, spoken: Spoken, analyser: str) -> bool:
+        """Whether chunks are in another language than the question. Undecided texts, and questions, are in none."""
+        return spoken.decided and any(other not in (analyser, NO_LANGUAGE) for other in self.analysers)
 
 
 async def corpus_size(connection: Connection, space_id: int | None) -> CorpusSize:

@@ -44,7 +44,7 @@ FUNCTION_WORDS: Final[dict[str, frozenset[str]]] = {
         "il lo la i gli le l' dell' all' nell' d' un uno una di del dello della dei degli delle e o in nel"
         " nella nei nelle è sono era essere stato ha hanno ho avere può possono posso deve devono prendere"
         " si mi ti ci mio mia suo sua questo questa questi queste con senza per da dal dalla dai dalle al"
-        " alla ai alle che chi cosa quale quali quando come dove perché quanto quanta se non più ma tra fra"
+        " alla ai alle che chi cosa qual quale quali quando come dove perché quanto quanta se non più ma tra fra"
         " su sul sulla durante dopo prima anche molto"
     ),
     "pt": _words(

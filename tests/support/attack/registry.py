@@ -261,6 +261,7 @@ STATEMENTS: dict[str, Entry] = {
     "schema/swap_patience": SETTING,
     "schema/tables_of_documents": GLOBAL,
     "schema/without_usage": GLOBAL,
+    "search/abroad": Entry(Kind.CONTENT, changes=lambda given: {"analyser": "es"}),  # noqa: ARG005
     "search/active_space": GLOBAL,
     "search/as_of": CONTENT,
     "search/as_of_plan": SETTING,

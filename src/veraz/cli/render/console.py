@@ -136,14 +136,18 @@ _STAGES = (
     "route",
     "embed",
     "search",
+    "plan",
     "arms",
+    "spelling",
     "repair",
     "fuse",
     "read",
+    "rerank",
     "sufficiency",
     "evidence",
     "compose",
     "supersession",
+    "assembly",
     "total",
 )
 

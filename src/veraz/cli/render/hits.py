@@ -187,9 +187,11 @@ def _term(spoken: str, name: str, arm: Mapping[str, Any], method: str, config: M
         semantic = float(config.get("semantic_weight", 0.5))
         weight = semantic if name == "semantic" else 1 - semantic
     if method == "rrf":
-        return f"{weight:.2g}/({config.get('rrf_k', 60)} + {spoken} rank {arm['rank']})"
+        share = f"{arm['share']:.2g} × " if "share" in arm else ""
+        return f"{share}{weight:.2g}/({config.get('rrf_k', 60)} + {spoken} rank {arm['rank']})"
     if "normalised" in arm:
-        return f"{weight:.2g} × {spoken} {arm['normalised']:.4f} (of {arm['score']:.4f})"
+        share = f", in another language: counts {arm['share']:.2g}" if "share" in arm else ""
+        return f"{weight:.2g} × {spoken} {arm['normalised']:.4f} (of {arm['score']:.4f}{share})"
     return f"{weight:.2g} × normalised({spoken} {arm['score']:.4f})"
 
 

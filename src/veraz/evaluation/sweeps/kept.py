@@ -23,7 +23,7 @@ from veraz.errors import UsageError
 from veraz.nouns.evidence import Candidate
 from veraz.nouns.sweep import Asked, Owner
 
-FORMAT = 1
+FORMAT = 2
 """Raised when equal keys would mean other answers: by the files' layout, or by what an arm gives."""
 FOLDER = "arms"
 _HEAD = 8  # bytes before a record: its length and its CRC-32
@@ -31,7 +31,7 @@ _HEAD = 8  # bytes before a record: its length and its CRC-32
 
 class _Record(msgspec.Struct, array_like=True):
     question: bytes
-    candidates: list[tuple[UUID, float, int, date | None]] | None
+    candidates: list[tuple[UUID, float, int, date | None, float]] | None
     owners: list[tuple[UUID, str, UUID | None, bytes]]
     milliseconds: float
 
@@ -168,7 +168,7 @@ def _record(key: bytes, asked: Asked) -> _Record:
         key,
         None
         if candidates is None
-        else [(c.chunk_id, c.score, c.authority, c.revised_at) for c in candidates],
+        else [(c.chunk_id, c.score, c.authority, c.revised_at, c.share) for c in candidates],
         [(chunk, o.external_id, o.document_id, o.body) for chunk, o in asked.owners.items()],
         asked.milliseconds,
     )

@@ -178,6 +178,8 @@ return (
 -- two lexemes shares its weight between them; a word said twice weighs twice. `places` of the words among all words; null for what stands
 -- beside them, identifiers and compounds. A compound weighs little: its parts are there as well, and with full weight "x-ray" would count thrice.
 -- A figure and its unit weigh half each, for they count as one word as well: 5mg says no more than any two words.
+-- Under the analyser of another language than `lang` a word gives its own stem as well, where that is long: metformina is metformin in English
+-- too, insulina insulin, ibuprofeno ibuprofen. Short stems are other words there: mano is no man. Compounds of nothing but stop words are none there.
 drop function if exists veraz.query_terms(text, text);
 create function veraz.query_terms(question text, lang text)
 returns table (analyser text, term bigint, lexeme text, weight double precision, places smallint[])
@@ -198,12 +200,25 @@ language sql stable parallel safe as $$
          cross join lateral unnest(veraz.analyse(e.analyser, question)) w
           left join lateral unnest(w.positions) place on true
          where e.tenant_id = veraz.current_tenant()
-           and (place is null or place in (select k.place from kept k))
+           and (place in (select k.place from kept k)
+                or (place is null and (e.analyser = lang or w.lexeme ~ '[0-9]' or veraz.compounds(lang, question) <> '{}')))
+    ), own_stem as (
+        select e.analyser, w.lexeme, place
+          from veraz.lexical_epoch e
+         cross join lateral unnest(veraz.analyse(lang, question)) w
+         cross join lateral unnest(w.positions) place
+         where e.tenant_id = veraz.current_tenant() and e.analyser <> lang and length(w.lexeme) >= 5
+           and exists (select from word o where o.analyser = e.analyser and o.place = place)
+           and not exists (select from word o where o.analyser = e.analyser and o.place = place and o.lexeme = w.lexeme)
     )
-    select analyser, veraz.term(lexeme), lexeme,
-           sum(case when place is not null then (case when measures @> array[lexeme] then 0.5 else 1 end) / variants
-                    when lexeme ~ '[0-9]' then 1 else 0.2 end),
-           array_agg(place) filter (where place is not null)
-      from (select *, count(*) over (partition by word.analyser, place) as variants from word) v
+    select analyser, veraz.term(lexeme), lexeme, sum(weight), array_agg(place) filter (where place is not null)
+      from (select word.analyser, word.lexeme, place,
+                   case when place is not null
+                        then (case when measures @> array[word.lexeme] then 0.5 else 1 end)
+                             / count(*) over (partition by word.analyser, place)
+                        when word.lexeme ~ '[0-9]' then 1 else 0.2 end as weight
+              from word
+            union all
+            select own_stem.analyser, own_stem.lexeme, place, 1 from own_stem) v
      group by 1, 2, 3
 $$;
