@@ -38,10 +38,10 @@ async def extension(connection: Connection, name: ExtensionName) -> Extension:
 
 
 async def indexes(connection: Connection, name: ExtensionName, tenant_id: UUID) -> dict[str, bool]:
-    """Whether there is a valid index, by analyser of the tenant's chunks."""
+    """Whether there is a valid index, by analyser of the tenant's current chunks."""
     wanted = {"name": index_name(name, tenant_id, "*")}
     cursor = await connection.execute(statement(STAGE, "indexes"), wanted)
-    return dict(await cursor.fetchall())
+    return {analyser: is_built for analyser, is_built, _ in await cursor.fetchall()}
 
 
 async def best_of_pg_textsearch(
