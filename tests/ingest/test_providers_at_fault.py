@@ -24,7 +24,7 @@ from veraz.engine import AsyncVeraz
 from veraz.errors import ConfigError, MalformedResponse, RateLimited
 
 
-async def opened(url: str, server: FakeEmbeddingServer, **options: Any) -> AsyncVeraz:
+async def opened(url: str, server: FakeEmbeddingServer, *, init: bool = True, **options: Any) -> AsyncVeraz:
     settings = {
         "model": server.model,
         "dimensions": server.dimension,
@@ -34,7 +34,8 @@ async def opened(url: str, server: FakeEmbeddingServer, **options: Any) -> Async
     }
     config = databases.config(url, embedder=EmbedderConfig(name="openai", options=settings))
     engine = await AsyncVeraz.open(config=config)
-    await engine.init()
+    if init:
+        await engine.init()
     return engine
 
 
@@ -96,6 +97,9 @@ async def test_an_answer_that_does_not_pair_stores_nothing(empty_database: str, 
             assert (await put(engine, *texts(5))).new == 5
 
 
+ANOTHER = r"(corpus is embedded with|embedding space) fake-a[\s\S]*fix: .*set \[embedder\] back"
+
+
 @pytest.mark.parametrize(
     "difference", [{"model": "fake-b"}, {"revision": "2"}, {"query_prefix": "question: "}]
 )
@@ -106,18 +110,30 @@ async def test_another_model_of_the_same_length_is_refused(
         async with await opened(empty_database, server) as engine:
             await put(engine, *texts(3))
         sent = len(server.received)
-        async with await opened(empty_database, server, **difference) as other:
+        async with await opened(empty_database, server, init=False, **difference) as other:
             for attempt in (
                 other.search("topic1", lang="en"),
                 other.ask("What is topic1?", lang="en"),
                 put(other, *texts(4)),
             ):
-                with pytest.raises(
-                    ConfigError, match=r"corpus is embedded with fake-a[\s\S]*fix: set \[embedder\] back"
-                ):
+                with pytest.raises(ConfigError, match=ANOTHER):
                     await attempt
             assert await rows(other, "select count(*) from veraz.document") == [(3,)]
         assert len(server.received) == sent, "no vector of the other model was even asked for"
+
+
+@pytest.mark.parametrize("difference", [{"revision": "2"}, {"query_prefix": "question: "}])
+async def test_so_is_another_one_of_the_same_name_when_the_database_is_prepared(
+    empty_database: str, difference: dict[str, str]
+) -> None:
+    with FakeEmbeddingServer() as server:
+        async with await opened(empty_database, server) as engine:
+            await put(engine, *texts(3))
+            spaces = await rows(engine, "select * from veraz.embedding_space")
+        async with await opened(empty_database, server, init=False, **difference) as other:
+            with pytest.raises(ConfigError, match=ANOTHER):
+                await other.init()
+            assert await rows(other, "select * from veraz.embedding_space") == spaces
 
 
 async def test_a_rate_limit_is_waited_for_and_nothing_is_sent_twice(empty_database: str) -> None:

@@ -186,7 +186,7 @@ async def test_scans_of_the_copy_show_no_row_of_another_tenant_or_label(mixed: A
         cursor = await connection.execute("select chunk_id from veraz.chunk")
         readable = {row[0] for row in await cursor.fetchall()}
         assert len(readable) == 60
-    copy = store.Copy.named(1, 384)
+    copy = store.Copy.named(1, 384, "cosine")
     async with mixed._database.experiment(identity) as experiment:
         connection = experiment.connection
         await experiment.as_login()
@@ -219,7 +219,7 @@ async def test_scans_of_the_copy_show_no_row_of_another_tenant_or_label(mixed: A
 async def test_every_method_walks_its_own_index(filled: AsyncVeraz) -> None:
     """As the runtime role, whatever the planner believes of a table that was just filled."""
     identity = await filled.identity()
-    copy = store.Copy.named(1, 384)
+    copy = store.Copy.named(1, 384, "cosine")
     vector = np.ones(384, dtype=np.float32)
     async with filled._database.experiment(identity) as experiment:
         connection = experiment.connection
