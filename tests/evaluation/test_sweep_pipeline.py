@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from veraz.config import Config, load
+from veraz.config import Config, SearchConfig, load
 from veraz.errors import UsageError
 from veraz.evaluation.dataset import Dataset
 from veraz.evaluation.sweeps.grid import parse_grid
@@ -227,7 +227,7 @@ async def test_private_queries_choose_nothing_and_are_reported(tmp_path: Path) -
 
 
 async def test_configurations_that_rank_alike_are_said_to(tmp_path: Path) -> None:
-    report = await swept(tmp_path, Table(), {"search": {"ef_search": [40, 200, BASE["search"]["ef_search"]]}})
+    report = await swept(tmp_path, Table(), {"search": {"ef_search": [40, 200, SearchConfig().ef_search]}})
     assert [m.same_as for m in report.measured if m.setting.mode == "hybrid"] == [None, 0, 0]
 
 
