@@ -272,7 +272,7 @@ async def test_an_exclusion_is_checked_inside_both_arms_and_changes_neither_plan
     assert "<=>" in scans[0]["Order By"], shown(semantic)
     assert scans[0]["Actual Rows"] < 1000, shown(semantic)
     checked = on(semantic, "chunk_lexical")
-    assert checked, "the mark was not checked"
+    assert checked, f"the mark was not checked\n{shown(semantic)}"
     assert all("chunk_id" in n["Index Cond"] for n in checked), shown(semantic)
     assert {n["Index Name"] for n in on(lexical, "chunk_lexical")} == {"chunk_lexical_pkey"}, shown(lexical)
     for query, plan in plans.found:
