@@ -1,8 +1,8 @@
 """How much of the embedder's own rate an ingest reaches, on the same chunks, in one run.
 
-python bench/ingest_rate.py CORPUS.jsonl.gz --database URL [--sample 3000]
+python bench/ingest_rate.py CORPUS.jsonl.gz --database URL [--sample 3000] [--tenant NAME] [--source NAME]
 
-Ingests the corpus into a tenant of its own, then embeds every n-th window of its stored chunks again with nothing else to do,
+Ingests the corpus into a tenant of its own, or the named one, which holds nothing yet, then embeds every n-th window of its stored chunks again with nothing else to do,
 and compares tokens per second. Chunks reused or shared are not counted: they cost no call to the model.
 """
 
@@ -27,9 +27,9 @@ async def main(arguments: argparse.Namespace) -> None:
     config = load(flags={"database.url": arguments.database})
     async with await AsyncVeraz.open(config=config) as veraz:
         await veraz.init()
-        identity = await veraz.ensure_tenant(f"bench-{int(time.time())}")
+        identity = await veraz.ensure_tenant(arguments.tenant or f"bench-{int(time.time())}")
         veraz._identity = identity
-        report = await veraz.ingest([str(arguments.corpus)], source="bench")
+        report = await veraz.ingest([str(arguments.corpus)], source=arguments.source)
         async with veraz._database.maintenance() as connection:
             rows = await (await connection.execute(SQL, [identity.tenant_id])).fetchall()
         tokens = sum(row[1] for row in rows)
@@ -50,7 +50,7 @@ async def main(arguments: argparse.Namespace) -> None:
         print(
             f"ingest {ingest_rate:,.0f} tokens/s, embedder alone {embed_rate:,.0f} tokens/s: {ingest_rate / embed_rate:.1%}"
         )
-        again = await veraz.ingest([str(arguments.corpus)], source="bench")
+        again = await veraz.ingest([str(arguments.corpus)], source=arguments.source)
         print(f"again: {again.unchanged:,} unchanged, {again.embedded} embedded, {again.seconds:.1f} s")
 
 
@@ -61,4 +61,6 @@ if __name__ == "__main__":
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--database", required=True)
     parser.add_argument("--sample", type=int, default=3000)
+    parser.add_argument("--tenant")
+    parser.add_argument("--source", default="bench")
     asyncio.run(main(parser.parse_args()))
