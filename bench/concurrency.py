@@ -47,7 +47,8 @@ from tests.support.many import Questions, Tenant, near_axis
 
 from veraz.config import DatabaseConfig
 from veraz.engine import AsyncVeraz
-from veraz.search.pipeline import SearchRequest, run_search
+from veraz.search.pipeline import run_search
+from veraz.search.request import SearchRequest
 
 Sent = tuple[Any, Any]
 """A statement and its parameters."""

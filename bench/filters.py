@@ -36,7 +36,8 @@ from veraz.engine import AsyncVeraz
 from veraz.nouns.corpus import Vectors
 from veraz.nouns.question import Filters
 from veraz.search import store
-from veraz.search.pipeline import SearchRequest, ask_again
+from veraz.search.pipeline import ask_again
+from veraz.search.request import SearchRequest
 
 TOPICS = 64
 SHARES = (0.5, 0.05, 0.005, 0.0001)

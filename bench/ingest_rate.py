@@ -2,8 +2,9 @@
 
 python bench/ingest_rate.py CORPUS.jsonl.gz --database URL [--sample 3000] [--tenant NAME] [--source NAME]
 
-Ingests the corpus into a tenant of its own, or the named one, which holds nothing yet, then embeds every n-th window of its stored chunks again with nothing else to do,
-and compares tokens per second. Chunks reused or shared are not counted: they cost no call to the model.
+Ingests the corpus into a tenant of its own, or the named one, which holds nothing yet, then embeds every n-th window of its
+stored chunks again with nothing else to do, and compares tokens per second. Chunks reused or shared are not counted: they cost
+no call to the model.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from veraz.engine import AsyncVeraz
 from veraz.nouns.corpus import Identity
 from veraz.nouns.question import Filters
 from veraz.search import store
-from veraz.search.pipeline import few_rows
+from veraz.search.request import few_rows
 
 SIZES = (50, 200, 1000, 5000, 10_000, 20_000, 40_000)
 

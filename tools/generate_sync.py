@@ -4,7 +4,7 @@
 python tools/generate_sync.py           write it
 python tools/generate_sync.py --check   exit 1 if it is not current
 
-Signatures and docstrings are copied from the class in engine.py; a body hands the coroutine to a portal.
+Signatures and docstrings are copied from the classes of engine/; a body hands the coroutine to a portal.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ENGINE = ROOT / "src/veraz/engine.py"
+ENGINE = ROOT / "src/veraz/engine"
+PARTS = (
+    "core", "tenants", "corpus", "lifecycle", "indexes", "questions", "evaluation", "sweeps", "runs", "diagnosis", "observation",
+    "__init__",
+)  # fmt: skip
+"""The files of the engine, in the order in which their methods stand in what is written."""
 TARGET = ROOT / "src/veraz/sync.py"
 _Function = ast.AsyncFunctionDef | ast.FunctionDef
 BY_HAND = {"open", "close", "acting_as"}
 
-HEADER = '''"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
+HEADER = '''"""`Veraz`, for code that does not await. Generated from engine/ by tools/generate_sync.py: do not edit."""
 
 from __future__ import annotations
 
@@ -79,16 +84,18 @@ class Veraz:
 '''
 
 
-def generate(engine: str) -> str:
-    module = ast.parse(engine)
-    twin = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == "AsyncVeraz")
+def generate() -> str:
+    modules = {name: ast.parse((ENGINE / f"{name}.py").read_text(encoding="utf-8")) for name in PARTS}
+    classes = {n.name: n for module in modules.values() for n in module.body if isinstance(n, ast.ClassDef)}
+    written = _bases("AsyncVeraz", classes)
+    methods = [n for name, of in classes.items() if name in written for n in of.body]
     public = {
-        n.name: n for n in twin.body if isinstance(n, ast.AsyncFunctionDef) and not n.name.startswith("_")
+        n.name: n for n in methods if isinstance(n, ast.AsyncFunctionDef) and not n.name.startswith("_")
     }
     opened = public["open"]
-    acting = next(n for n in twin.body if isinstance(n, ast.FunctionDef) and n.name == "acting_as")
+    acting = next(n for n in methods if isinstance(n, ast.FunctionDef) and n.name == "acting_as")
     text = HEADER.format(
-        imports=_imports(module, [*public.values(), acting]),
+        imports=_imports(modules, [*public.values(), acting]),
         open_parameters=_parameters(opened),
         open_docstring=_docstring(opened),
         open_call=_call(opened),
@@ -97,6 +104,12 @@ def generate(engine: str) -> str:
         methods="\n".join(_method(node) for name, node in public.items() if name not in BY_HAND),
     )
     return _formatted(text)
+
+
+def _bases(name: str, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """A class and what it inherits from."""
+    above = [base.id for base in classes[name].bases if isinstance(base, ast.Name)]
+    return {name}.union(*(_bases(base, classes) for base in above))
 
 
 def _method(node: ast.AsyncFunctionDef) -> str:
@@ -124,8 +137,8 @@ def _docstring(node: _Function) -> str:
     return f'        """{first.value.value!s}"""'
 
 
-def _imports(module: ast.Module, methods: list[_Function]) -> str:
-    """The imports of engine.py that the signatures need; what engine.py defines itself comes from there."""
+def _imports(modules: dict[str, ast.Module], methods: list[_Function]) -> str:
+    """The imports of the engine's files that the signatures need; what one of these defines comes from there."""
     needed = {
         n.id
         for m in methods
@@ -134,20 +147,21 @@ def _imports(module: ast.Module, methods: list[_Function]) -> str:
         for n in ast.walk(part)
         if isinstance(n, ast.Name)
     }
-    needed |= {"TracebackType", "Config", "AsyncVeraz"}
-    lines, found = [], set()
-    for node in module.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            taken = [alias for alias in node.names if (alias.asname or alias.name) in needed]
-            found |= {alias.asname or alias.name for alias in taken}
-            if taken and isinstance(node, ast.ImportFrom):
-                lines.append(ast.unparse(ast.ImportFrom(node.module, taken, 0)))
-            elif taken:
-                lines.append(ast.unparse(ast.Import(taken)))
-    own = {n.name for n in module.body if isinstance(n, ast.ClassDef)} | {
-        t.id for n in module.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
-    }
-    return "\n".join([*lines, f"from veraz.engine import {', '.join(sorted((needed - found) & own))}"])
+    needed = needed - {"Self"} | {"TracebackType", "Config"}
+    lines = ["from veraz.engine import AsyncVeraz"]
+    for name, module in modules.items():
+        for node in module.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                taken = [alias for alias in node.names if (alias.asname or alias.name) in needed]
+                if taken and isinstance(node, ast.ImportFrom):
+                    lines.append(ast.unparse(ast.ImportFrom(node.module, taken, 0)))
+                elif taken:
+                    lines.append(ast.unparse(ast.Import(taken)))
+        assigned = (t for n in module.body if isinstance(n, ast.Assign) for t in n.targets)
+        own = sorted(needed & {t.id for t in assigned if isinstance(t, ast.Name)})
+        if own:
+            lines.append(f"from veraz.engine.{name} import {', '.join(own)}")
+    return "\n".join(dict.fromkeys(lines))
 
 
 def _formatted(text: str) -> str:
@@ -165,7 +179,7 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if the file is not current"
     )
-    wanted = generate(ENGINE.read_text(encoding="utf-8"))
+    wanted = generate()
     if not parser.parse_args().check:
         TARGET.write_text(wanted, encoding="utf-8")
     elif not TARGET.exists() or TARGET.read_text(encoding="utf-8") != wanted:

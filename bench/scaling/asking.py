@@ -27,7 +27,8 @@ from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import Mode
 from veraz.nouns.question import Filters
 from veraz.search import store
-from veraz.search.pipeline import EVERY_POSTING, SearchRequest, few_rows, run_search
+from veraz.search.pipeline import run_search
+from veraz.search.request import EVERY_POSTING, SearchRequest, few_rows
 
 POOL = 100
 """Of every way that has one; recall is cut at 10 and 50."""

@@ -29,8 +29,9 @@ from veraz.query.clean import clean_question
 from veraz.search import store
 from veraz.search.engines.pipeline import Engine
 from veraz.search.fusion import FusionSettings
-from veraz.search.pipeline import SearchRequest, few_rows, run_arm
+from veraz.search.pipeline import run_arm
 from veraz.search.replay import DEEPER, replay
+from veraz.search.request import SearchRequest, few_rows
 from veraz.search.reranking import Reranking, passage_text, rerank_scores
 
 Load = Callable[[SweepSet, IndexSetting, Loading], Awaitable[tuple[Identity, bool]]]

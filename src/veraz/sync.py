@@ -1,4 +1,4 @@
-"""`Veraz`, for code that does not await. Generated from engine.py by tools/generate_sync.py: do not edit."""
+"""`Veraz`, for code that does not await. Generated from engine/ by tools/generate_sync.py: do not edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from veraz.config import Config
-from veraz.engine import AnyPath, AsyncVeraz, ModelProgress, Report
+from veraz.engine import AsyncVeraz
+from veraz.engine.core import ModelProgress, Report
+from veraz.engine.corpus import AnyPath
 from veraz.evaluation.judging.session import JudgingSession
 from veraz.evaluation.statistics import SEED
 from veraz.evaluation.suites.importing import GradedTrace, SuiteDraft
@@ -130,6 +132,15 @@ class Veraz:
         database."""
         return self._portal.run(self._engine.authenticate(key=key, token=token))
 
+    def ensure_tenant(self, slug: str) -> Identity:
+        """The tenant called `slug`, made when it does not exist, with the configured roles."""
+        return self._portal.run(self._engine.ensure_tenant(slug))
+
+    def space(self) -> ops_store.Space:
+        """The active embedding space. Raises ConfigError when the configured model or distance is another one: vectors of two
+        models are never compared, and those of one never otherwise than they were indexed."""
+        return self._portal.run(self._engine.space())
+
     def add_key(
         self, name: str, *, roles: Sequence[str], expires: str = "365d", may_write: bool = False
     ) -> NewKey:
@@ -232,47 +243,6 @@ class Veraz:
         """Merges the lexical deltas of the tenant now. Returns the postings taken in, by analyser."""
         return self._portal.run(self._engine.merge_index())
 
-    def build_index(
-        self,
-        kind: IndexKind,
-        *,
-        m: int | None = None,
-        ef_construction: int | None = None,
-        lists: int | None = None,
-        probes: int | None = None,
-        oversampling: int | None = None,
-        progress: MeasureProgress | None = None,
-    ) -> IndexBuilt:
-        """Gives the space an index of another kind, or with other options; `none` takes it away. It is built beside the one that
-        searches walk and replaces it in one short transaction; writers wait while it is built. `m`, `ef_construction` and
-        `lists` are pgvector's; `probes` and `oversampling` are how far searches look unless told otherwise. Of an index of
-        signs is measured first what it would find of the corpus's own vectors: raises CheckFailed where that is less than 0.95
-        of the exact result. Raises UsageError for options of another kind and for a login that may not build, DatabaseError
-        where the server's memory does not suffice; the index that was there serves on."""
-        return self._portal.run(
-            self._engine.build_index(
-                kind,
-                m=m,
-                ef_construction=ef_construction,
-                lists=lists,
-                probes=probes,
-                oversampling=oversampling,
-                progress=progress,
-            )
-        )
-
-    def build_lexical_index(
-        self, engine: ExtensionName, *, drop: bool = False, shared_statistics: bool = False
-    ) -> LexicalIndexBuilt:
-        """Builds the index that `[search] lexical` = `engine` asks, anew where it is there, or drops it. That of pg_textsearch is
-        of this tenant alone, one for each language. A table can have one of pg_search, so that one holds every tenant's chunks,
-        and its scores weigh words by all of them: with more than one tenant it is refused unless `shared_statistics` says that
-        this is wanted. Writers wait while it is built. Raises ConfigError where the extension is not installed or too old,
-        UsageError for a login that may not build, DatabaseError where the extension does not take what is asked."""
-        return self._portal.run(
-            self._engine.build_lexical_index(engine, drop=drop, shared_statistics=shared_statistics)
-        )
-
     def standing(self, external_id: str, *, source: str) -> Standing:
         """A document as its operator sees it: who may read it, whether it is deleted, by what it is replaced. Raises ItemError
         where there is none."""
@@ -332,6 +302,97 @@ class Veraz:
         """Removes what the tenant's policy no longer keeps, `batch` rows at a time, each batch in a short transaction of its
         own. It may be stopped at any moment and run again. Neither readers nor writers wait for it."""
         return self._portal.run(self._engine.run_retention(dry_run=dry_run, batch=batch, progress=progress))
+
+    def build_index(
+        self,
+        kind: IndexKind,
+        *,
+        m: int | None = None,
+        ef_construction: int | None = None,
+        lists: int | None = None,
+        probes: int | None = None,
+        oversampling: int | None = None,
+        progress: MeasureProgress | None = None,
+    ) -> IndexBuilt:
+        """Gives the space an index of another kind, or with other options; `none` takes it away. It is built beside the one that
+        searches walk and replaces it in one short transaction; writers wait while it is built. `m`, `ef_construction` and
+        `lists` are pgvector's; `probes` and `oversampling` are how far searches look unless told otherwise. Of an index of
+        signs is measured first what it would find of the corpus's own vectors: raises CheckFailed where that is less than 0.95
+        of the exact result. Raises UsageError for options of another kind and for a login that may not build, DatabaseError
+        where the server's memory does not suffice; the index that was there serves on."""
+        return self._portal.run(
+            self._engine.build_index(
+                kind,
+                m=m,
+                ef_construction=ef_construction,
+                lists=lists,
+                probes=probes,
+                oversampling=oversampling,
+                progress=progress,
+            )
+        )
+
+    def build_lexical_index(
+        self, engine: ExtensionName, *, drop: bool = False, shared_statistics: bool = False
+    ) -> LexicalIndexBuilt:
+        """Builds the index that `[search] lexical` = `engine` asks, anew where it is there, or drops it. That of pg_textsearch is
+        of this tenant alone, one for each language. A table can have one of pg_search, so that one holds every tenant's chunks,
+        and its scores weigh words by all of them: with more than one tenant it is refused unless `shared_statistics` says that
+        this is wanted. Writers wait while it is built. Raises ConfigError where the extension is not installed or too old,
+        UsageError for a login that may not build, DatabaseError where the extension does not take what is asked."""
+        return self._portal.run(
+            self._engine.build_lexical_index(engine, drop=drop, shared_statistics=shared_statistics)
+        )
+
+    def measure_index(
+        self,
+        *,
+        ks: Sequence[int] = (10, 50),
+        queries: int | None = None,
+        suite: Path | None = None,
+        origin: Origin | None = None,
+        methods: Sequence[Method] = USUAL,
+        filters: Filters | None = None,
+        scope: Scope = "store",
+        ef_search: Sequence[int] = (),
+        lists: int | None = None,
+        probes: Sequence[int] = (),
+        oversampling: Sequence[int] = (8,),
+        lexical: bool = True,
+        seed: int = 1,
+        gates: Sequence[str] = (),
+        progress: MeasureProgress | None = None,
+    ) -> IndexMeasurement:
+        """Recall, time and size of each method against the exact scan, for the engine's tenant and roles, all on one
+        snapshot. The live index is measured in its place; others are built over a copy of the vectors (`scope`: of every
+        tenant, as the live index is, or of this one) inside a transaction that is rolled back. Asked are a suite's
+        queries, else the questions of stored traces, else chunks: `origin` says which. `queries`: at most so many, None
+        for 100, or all of a suite. Gates such as `recall@10>=0.95` are evaluated, not enforced. Raises UsageError where
+        there is nothing to measure."""
+        return self._portal.run(
+            self._engine.measure_index(
+                ks=ks,
+                queries=queries,
+                suite=suite,
+                origin=origin,
+                methods=methods,
+                filters=filters,
+                scope=scope,
+                ef_search=ef_search,
+                lists=lists,
+                probes=probes,
+                oversampling=oversampling,
+                lexical=lexical,
+                seed=seed,
+                gates=gates,
+                progress=progress,
+            )
+        )
+
+    def live_recall(self, *, since: datetime | None = None, gates: Sequence[str] = ()) -> LiveRecall:
+        """What the sampled searches of the engine's tenant found of the exact result, day by day since a moment (None: for seven
+        days). Gates such as `recall>=0.95` are evaluated, not enforced."""
+        return self._portal.run(self._engine.live_recall(since=since, gates=gates))
 
     def search(
         self,
@@ -476,6 +537,14 @@ class Veraz:
             )
         )
 
+    def trace(self, trace_id: str) -> Trace:
+        """A stored trace by its id, or a unique beginning of it."""
+        return self._portal.run(self._engine.trace(trace_id))
+
+    def explain_trace(self, trace_id: str) -> Mapping[str, Any]:
+        """The stored trace with the live text of what it cites, under the caller's own rights; or that it is gone."""
+        return self._portal.run(self._engine.explain_trace(trace_id))
+
     def evaluate(
         self,
         folder: Path,
@@ -518,6 +587,46 @@ class Veraz:
             )
         )
 
+    def check_suite(
+        self, folder: Path, *, source: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Binding:
+        """Whether a suite can be evaluated on what is ingested: every file is read, and each judged span is looked for in
+        the current revision of its document and in its chunks, for who asks. Nothing is searched. Raises UsageError for what
+        is wrong in a file."""
+        return self._portal.run(self._engine.check_suite(folder, source=source, progress=progress))
+
+    def judging(
+        self,
+        folder: Path,
+        *,
+        judge: str,
+        runs: Sequence[Path] = (),
+        modes: Sequence[Mode] = (),
+        depth: int = 10,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> JudgingSession:
+        """A session over the first `depth` results of several `runs` (folders that `evaluate` wrote) and of fresh searches
+        in `modes`, pooled, blind and shuffled. What `judge` judged before is not asked again. Each grade is added to the
+        suite's judgements.jsonl at once. Raises UsageError for a suite that judges documents."""
+        return self._portal.run(
+            self._engine.judging(folder, judge=judge, runs=runs, modes=modes, depth=depth, progress=progress)
+        )
+
+    def import_spans(
+        self,
+        into: Path,
+        draft: SuiteDraft,
+        *,
+        manifest: Manifest,
+        graded: Sequence[GradedTrace] = (),
+        judge: str = "import",
+    ) -> Imported:
+        """Binds graded spans, and graded hits of stored traces, to the texts that are ingested, and makes a suite of them,
+        or adds to the one that is there. Raises UsageError for a trace or a text that the caller may not read."""
+        return self._portal.run(
+            self._engine.import_spans(into, draft, manifest=manifest, graded=graded, judge=judge)
+        )
+
     def sweep(
         self,
         suites: Sequence[Path],
@@ -557,50 +666,6 @@ class Veraz:
                 progress=progress,
                 loading=loading,
             )
-        )
-
-    def ensure_tenant(self, slug: str) -> Identity:
-        """The tenant called `slug`, made when it does not exist, with the configured roles."""
-        return self._portal.run(self._engine.ensure_tenant(slug))
-
-    def check_suite(
-        self, folder: Path, *, source: str | None = None, progress: Callable[[int, int], None] | None = None
-    ) -> Binding:
-        """Whether a suite can be evaluated on what is ingested: every file is read, and each judged span is looked for in
-        the current revision of its document and in its chunks, for who asks. Nothing is searched. Raises UsageError for what
-        is wrong in a file."""
-        return self._portal.run(self._engine.check_suite(folder, source=source, progress=progress))
-
-    def judging(
-        self,
-        folder: Path,
-        *,
-        judge: str,
-        runs: Sequence[Path] = (),
-        modes: Sequence[Mode] = (),
-        depth: int = 10,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> JudgingSession:
-        """A session over the first `depth` results of several `runs` (folders that `evaluate` wrote) and of fresh searches
-        in `modes`, pooled, blind and shuffled. What `judge` judged before is not asked again. Each grade is added to the
-        suite's judgements.jsonl at once. Raises UsageError for a suite that judges documents."""
-        return self._portal.run(
-            self._engine.judging(folder, judge=judge, runs=runs, modes=modes, depth=depth, progress=progress)
-        )
-
-    def import_spans(
-        self,
-        into: Path,
-        draft: SuiteDraft,
-        *,
-        manifest: Manifest,
-        graded: Sequence[GradedTrace] = (),
-        judge: str = "import",
-    ) -> Imported:
-        """Binds graded spans, and graded hits of stored traces, to the texts that are ingested, and makes a suite of them,
-        or adds to the one that is there. Raises UsageError for a trace or a text that the caller may not read."""
-        return self._portal.run(
-            self._engine.import_spans(into, draft, manifest=manifest, graded=graded, judge=judge)
         )
 
     def eval_runs(self, *, dataset: str | None = None, top: int = 20) -> tuple[RunSummary, ...]:
@@ -694,69 +759,6 @@ class Veraz:
             )
         )
 
-    def measure_index(
-        self,
-        *,
-        ks: Sequence[int] = (10, 50),
-        queries: int | None = None,
-        suite: Path | None = None,
-        origin: Origin | None = None,
-        methods: Sequence[Method] = USUAL,
-        filters: Filters | None = None,
-        scope: Scope = "store",
-        ef_search: Sequence[int] = (),
-        lists: int | None = None,
-        probes: Sequence[int] = (),
-        oversampling: Sequence[int] = (8,),
-        lexical: bool = True,
-        seed: int = 1,
-        gates: Sequence[str] = (),
-        progress: MeasureProgress | None = None,
-    ) -> IndexMeasurement:
-        """Recall, time and size of each method against the exact scan, for the engine's tenant and roles, all on one
-        snapshot. The live index is measured in its place; others are built over a copy of the vectors (`scope`: of every
-        tenant, as the live index is, or of this one) inside a transaction that is rolled back. Asked are a suite's
-        queries, else the questions of stored traces, else chunks: `origin` says which. `queries`: at most so many, None
-        for 100, or all of a suite. Gates such as `recall@10>=0.95` are evaluated, not enforced. Raises UsageError where
-        there is nothing to measure."""
-        return self._portal.run(
-            self._engine.measure_index(
-                ks=ks,
-                queries=queries,
-                suite=suite,
-                origin=origin,
-                methods=methods,
-                filters=filters,
-                scope=scope,
-                ef_search=ef_search,
-                lists=lists,
-                probes=probes,
-                oversampling=oversampling,
-                lexical=lexical,
-                seed=seed,
-                gates=gates,
-                progress=progress,
-            )
-        )
-
-    def live_recall(self, *, since: datetime | None = None, gates: Sequence[str] = ()) -> LiveRecall:
-        """What the sampled searches of the engine's tenant found of the exact result, day by day since a moment (None: for seven
-        days). Gates such as `recall>=0.95` are evaluated, not enforced."""
-        return self._portal.run(self._engine.live_recall(since=since, gates=gates))
-
-    def trace(self, trace_id: str) -> Trace:
-        """A stored trace by its id, or a unique beginning of it."""
-        return self._portal.run(self._engine.trace(trace_id))
-
-    def explain_trace(self, trace_id: str) -> Mapping[str, Any]:
-        """The stored trace with the live text of what it cites, under the caller's own rights; or that it is gone."""
-        return self._portal.run(self._engine.explain_trace(trace_id))
-
     def status(self) -> Status:
         """Of the whole database, all tenants together: the operator's."""
         return self._portal.run(self._engine.status())
-
-    def space(self) -> ops_store.Space:
-        """The active embedding space. Raises ConfigError when the configured model or distance is another one: vectors of two
-        models are never compared, and those of one never otherwise than they were indexed."""
-        return self._portal.run(self._engine.space())

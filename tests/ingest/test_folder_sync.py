@@ -133,7 +133,7 @@ async def test_what_was_being_replaced_while_it_was_listed_is_not_pruned(
     def listed(*arguments: Any, names_only: bool = False, **rest: Any) -> Iterator[Any]:
         return iter(()) if names_only else found(*arguments, **rest)
 
-    monkeypatch.setattr("veraz.engine.discovery.discover", listed)
+    monkeypatch.setattr("veraz.engine.corpus.discovery.discover", listed)
     report = await engine.ingest([tmp_path], source="s", prune=True, dry_run=dry_run)
     assert (report.unchanged, report.deleted, report.changes) == (2, 1, (Change("deleted", "c.txt"),))
     assert await ids(engine) == {"a.txt", "b.txt", *(["c.txt"] if dry_run else [])}

@@ -50,8 +50,11 @@ def note(tmp_path: Path) -> Path:
 
 
 def test_the_generated_file_is_current() -> None:
-    engine = generate_sync.ENGINE.read_text(encoding="utf-8")
-    assert generate_sync.TARGET.read_text(encoding="utf-8") == generate_sync.generate(engine)
+    assert generate_sync.TARGET.read_text(encoding="utf-8") == generate_sync.generate()
+
+
+def test_every_file_of_the_engine_is_read() -> None:
+    assert {path.stem for path in generate_sync.ENGINE.glob("*.py")} == set(generate_sync.PARTS)
 
 
 def test_both_classes_have_the_same_methods_with_the_same_signatures_and_docstrings() -> None:

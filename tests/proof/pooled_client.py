@@ -36,7 +36,8 @@ from veraz.errors import DatabaseError
 from veraz.identity.store import find_tenant
 from veraz.nouns.corpus import Identity, Vectors
 from veraz.nouns.evidence import SearchResult
-from veraz.search.pipeline import SearchRequest, run_search
+from veraz.search.pipeline import run_search
+from veraz.search.request import SearchRequest
 
 TENANTS, DOCUMENTS = 50, 6
 WORKERS = 8

@@ -10,7 +10,7 @@ from tests.support.corpus import rows
 
 from veraz.engine import AsyncVeraz
 from veraz.search import store
-from veraz.search.pipeline import few_rows
+from veraz.search.request import few_rows
 
 QUESTION = "w1 w7 w30 w111"
 

@@ -13,7 +13,7 @@ from tests.support.hashing import HashingEmbedder
 from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import Mode
-from veraz.search.pipeline import DEEPER
+from veraz.search.replay import DEEPER
 
 SHARED = (
     "Do not take this medicine with grapefruit juice, and tell your doctor about grapefruit at every visit."

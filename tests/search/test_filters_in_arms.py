@@ -15,7 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
-from veraz.search import pipeline, store
+from veraz.search import arms, store
 
 
 def ids(result: SearchResult) -> list[str]:
@@ -59,7 +59,7 @@ async def hurried(analysed_database: str) -> AsyncIterator[AsyncVeraz]:
 async def test_a_scan_that_came_up_short_is_repaired_and_says_so(
     hurried: AsyncVeraz, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "SAMPLE", 0)
+    monkeypatch.setattr(arms, "SAMPLE", 0)
     found = await hurried.search(
         "anything", lang="en", mode="semantic", k=10, filters=Filters(sources=("rare",))
     )
@@ -187,10 +187,10 @@ async def test_what_is_left_far_from_the_question_is_found_exactly(
     async def half(*_: Any) -> tuple[int, int]:
         return 200, 100
 
-    monkeypatch.setattr(pipeline.store, "filter_share", half)
-    monkeypatch.setattr(pipeline, "few_rows", lambda *_: False)
+    monkeypatch.setattr(arms.store, "filter_share", half)
+    monkeypatch.setattr(arms, "few_rows", lambda *_: False)
     if not seen:
-        monkeypatch.setattr(pipeline, "AGAINST", 0)
+        monkeypatch.setattr(arms, "AGAINST", 0)
     rare = Filters(where="source = 'rare'")
     for mode in ("semantic", "hybrid"):
         asked: dict[str, Any] = {"lang": "en", "mode": mode, "filters": rare, "k": 20, "trace": False}

@@ -22,7 +22,7 @@ from veraz.evaluation.sweeps.sets import read_sets
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
 from veraz.nouns.sweep import Corpus, Owner, Setting
-from veraz.search.pipeline import DEEPER
+from veraz.search.replay import DEEPER
 from veraz.sweeping import SearchBench, configured
 
 QUESTIONS = (

@@ -214,7 +214,7 @@ async def test_questions_that_come_at_once_open_one_reranker_and_one_without_tok
         embedders.append(embedder)
         return OpenedReranker(opened[-1], 1.0)
 
-    monkeypatch.setattr("veraz.engine.open_reranker", opening)
+    monkeypatch.setattr("veraz.engine.questions.open_reranker", opening)
     await asyncio.gather(*(notes.search(QUESTION, mode="lexical", rerank="cohere") for _ in range(4)))
     assert len(opened) == 1
     assert len(opened[0].asked) == 4

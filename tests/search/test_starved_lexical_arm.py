@@ -15,7 +15,7 @@ from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 from veraz.nouns.question import Filters
-from veraz.search import pipeline
+from veraz.search import arms
 
 SECTIONS = 50
 
@@ -94,7 +94,7 @@ async def test_a_filter_does_not_starve_it(
 ) -> None:
     """Documents that a filter leaves are found first where they are few; where nobody estimated that, the arm is repaired."""
     if not estimated:
-        monkeypatch.setattr(pipeline, "SAMPLE", 0)
+        monkeypatch.setattr(arms, "SAMPLE", 0)
     found = await lexical(await insider(frugal), filters=filters)
     assert ids(found) == ["public"]
     assert (found.shortfall is None) == estimated

@@ -17,7 +17,8 @@ from tests.support.hashing import DIMENSION, HashingEmbedder, hashed
 from veraz.engine import AsyncVeraz
 from veraz.nouns.corpus import Identity, Vectors
 from veraz.nouns.evidence import Mode
-from veraz.search.pipeline import SearchRequest, run_search
+from veraz.search.pipeline import run_search
+from veraz.search.request import SearchRequest
 
 WORDS, VOCABULARY = 20, 2000
 DOCUMENT = 10

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import click
 
+from veraz.cli.asked import asked_of
 from veraz.cli.options import arm_options, budget_option, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.answer import show_answer
 from veraz.cli.render.console import console
-from veraz.cli.search import filters_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 
@@ -25,41 +24,14 @@ from veraz.cli.state import State
 @arm_options
 @budget_option
 @click.pass_obj
-def command(
-    state: State,
-    /,
-    question: str,
-    k: int | None,
-    mode: Any,
-    lang: str,
-    fusion: Any,
-    rerank: str | None,
-    exact: bool,
-    as_of: date | None,
-    budget: int | None,
-    **conditions: Any,
-) -> None:
+def command(state: State, /, budget: int | None, **given: Any) -> None:
     """Answer QUESTION from what was ingested, every sentence with its citation.
 
     There are four outcomes, and each exits 0: answered; conflicting, when current sources disagree; insufficient, when
     they do not say enough; routed, when a fixed rule (an emergency, say) answers before any search.
     """
-    filters = filters_of(**conditions)
-    answer = with_engine(
-        state,
-        lambda engine: engine.ask(
-            question,
-            lang=lang,
-            filters=filters,
-            k=k,
-            mode=mode,
-            fusion=fusion,
-            rerank=rerank,
-            exact=exact,
-            as_of=as_of,
-            budget=budget,
-        ),
-    )
+    asked = asked_of(**given)
+    answer = with_engine(state, lambda engine: engine.ask(**asked, budget=budget))
     if state.json:
         emit(state, answer)
     else:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import click
 
+from veraz.cli.asked import asked_of
 from veraz.cli.options import arm_options, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.console import console, error_console
 from veraz.cli.render.context import show_context
-from veraz.cli.search import filters_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import UsageError
@@ -57,20 +56,12 @@ from veraz.errors import UsageError
 def command(
     state: State,
     /,
-    question: str,
-    k: int | None,
-    mode: Any,
-    lang: str,
-    fusion: Any,
-    rerank: str | None,
-    exact: bool,
-    as_of: date | None,
     budget: int | None,
     neighbours: int | None,
     sections: bool | None,
     per_document: int | None,
     form: str | None,
-    **conditions: Any,
+    **given: Any,
 ) -> None:
     """Print the passages that a reader of QUESTION needs, such as a chat model.
 
@@ -82,23 +73,11 @@ def command(
     if form == "text" and state.json:
         raise UsageError("--json and --format text say two things", fix="leave one of them out")
     state.json = state.json or form == "json"
-    filters = filters_of(**conditions)
+    asked = asked_of(**given)
     found = with_engine(
         state,
         lambda engine: engine.context(
-            question,
-            k=k,
-            budget=budget,
-            neighbours=neighbours,
-            sections=sections,
-            per_document=per_document,
-            mode=mode,
-            lang=lang,
-            filters=filters,
-            fusion=fusion,
-            rerank=rerank,
-            exact=exact,
-            as_of=as_of,
+            **asked, budget=budget, neighbours=neighbours, sections=sections, per_document=per_document
         ),
     )
     if state.json:

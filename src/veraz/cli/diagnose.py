@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
 from veraz.cli import interrupt
+from veraz.cli.asked import asked_of, where_of
 from veraz.cli.options import WORDS, arm_options, questions, verb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import open_bars
 from veraz.cli.render.console import console, counted
 from veraz.cli.render.diagnosis import show_diagnosis, show_suite
-from veraz.cli.search import filters_of, where_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import UsageError
@@ -90,7 +89,7 @@ def command(
             "a question and what it should find are needed",
             fix='veraz diagnose "question" --expect EXTERNAL_ID, or veraz diagnose --suite DIR',
         )
-    request = _request(**asked)
+    request = asked_of(**asked)
     found = with_engine(
         state,
         lambda engine: engine.diagnose(
@@ -101,30 +100,6 @@ def command(
         emit(state, found)
     else:
         show_diagnosis(console(), found)
-
-
-def _request(
-    *,
-    k: int | None,
-    mode: Any,
-    lang: str,
-    fusion: Any,
-    rerank: str | None,
-    exact: bool,
-    as_of: date | None,
-    **conditions: Any,
-) -> dict[str, Any]:
-    filters = filters_of(**conditions)
-    return {
-        "k": k,
-        "mode": mode,
-        "lang": lang,
-        "fusion": fusion,
-        "rerank": rerank,
-        "exact": exact,
-        "as_of": as_of,
-        "filters": filters,
-    }
 
 
 def _whole(

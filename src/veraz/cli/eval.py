@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from veraz.cli import interrupt
+from veraz.cli.asked import where_of
 from veraz.cli.options import CUTOFFS, WORDS, VerbGroup, rerank_option, subverb
 from veraz.cli.output import emit
 from veraz.cli.render.bars import Bars, open_bars
 from veraz.cli.render.console import console, counted
-from veraz.cli.search import where_of
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.nouns.evidence import Mode

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from veraz.cli.asked import asked_of
 from veraz.cli.options import arm_options, question_options, verb
 from veraz.cli.output import emit
 from veraz.cli.render.console import console
@@ -14,9 +14,6 @@ from veraz.cli.render.hits import show_result
 from veraz.cli.session import with_engine
 from veraz.cli.state import State
 from veraz.errors import UsageError
-
-if TYPE_CHECKING:
-    from veraz.nouns.question import Filters
 
 
 @verb(
@@ -66,21 +63,13 @@ if TYPE_CHECKING:
 def command(
     state: State,
     /,
-    question: str,
-    k: int | None,
-    mode: Any,
-    lang: str,
-    fusion: Any,
-    rerank: str | None,
-    exact: bool,
     explain: bool,
-    as_of: date | None,
     group: Any,
     per_document: int | None,
     ef_search: int | None,
     probes: int | None,
     oversampling: int | None,
-    **conditions: Any,
+    **given: Any,
 ) -> None:
     """Show the chunks that answer QUESTION best.
 
@@ -96,20 +85,12 @@ def command(
         )
     if explain and group is not None:
         raise UsageError("--explain is about chunks", fix="leave --group out, or see the hits of --json")
-    filters = filters_of(**conditions)
+    asked = asked_of(**given)
     result = with_engine(
         state,
         lambda engine: engine.search(
-            question,
-            k=10 if k is None else k,
-            mode=mode,
-            lang=lang,
-            filters=filters,
-            fusion=fusion,
-            rerank=rerank,
-            exact=exact,
+            **{**asked, "k": 10 if asked["k"] is None else asked["k"]},
             explain=explain,
-            as_of=as_of,
             group=group,
             per_document=per_document,
             ef_search=ef_search,
@@ -121,50 +102,3 @@ def command(
         emit(state, result)
     else:
         show_result(console(), result, explain=explain, tenant=state.tenant, grouped=group is not None)
-
-
-def filters_of(
-    *,
-    sources: tuple[str, ...] | None,
-    min_authority: int | None,
-    revised_from: date | None,
-    revised_to: date | None,
-    doc_lang: tuple[str, ...] | None,
-    licenses: tuple[str, ...] | None,
-    jurisdictions: tuple[str, ...] | None,
-    published_from: date | None,
-    published_to: date | None,
-    where: tuple[str, ...] = (),
-) -> Filters:
-    """The filters that the options of `question_options` name. Raises UsageError for a range that is empty."""
-    from veraz.nouns.question import Filters
-
-    ranges = {"revised": (revised_from, revised_to), "published": (published_from, published_to)}
-    for name, (first, last) in ranges.items():
-        if first and last and first > last:
-            raise UsageError(
-                f"no day is on or after {first} and on or before {last}",
-                fix=f"exchange --{name}-from and --{name}-to",
-            )
-    return Filters(
-        sources=sources,
-        langs=doc_lang,
-        authority=min_authority,
-        revised_from=revised_from,
-        revised_to=revised_to,
-        licenses=licenses,
-        jurisdictions=jurisdictions,
-        published_from=published_from,
-        published_to=published_to,
-        where=where_of(where),
-    )
-
-
-def where_of(expressions: tuple[str, ...]) -> str | None:
-    """Several --filter hold together."""
-    from veraz.filters.typed import both
-
-    found = None
-    for expression in expressions:
-        found = both(found, expression)
-    return found

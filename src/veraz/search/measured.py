@@ -11,7 +11,7 @@ from veraz.nouns.corpus import SpaceIndex, Vectors
 from veraz.nouns.question import Filters
 from veraz.search import store
 from veraz.search.fusion import Candidate
-from veraz.search.pipeline import EVERY_POSTING
+from veraz.search.request import EVERY_POSTING
 
 if TYPE_CHECKING:
     from veraz.db.session import Connection
