@@ -1,7 +1,7 @@
 """Every error that Veraz raises, as one tree.
 
 A message names the item, says what was wrong, and ends with what to do. A refusal to answer is a value
-(`Outcome.INSUFFICIENT`), never an exception.
+(outcome `insufficient`), never an exception.
 
     VerazError
     ├── UsageError           exit 2   a flag, an argument or a filter that cannot be used
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 
 class VerazError(Exception):
-    """Root of the tree. `exit_code` is the command line's, see CONTRACT in docs/reference/cli.md."""
+    """Root of the tree. `exit_code` is the command line's, see docs/reference/contract.md."""
 
     exit_code = 1
 

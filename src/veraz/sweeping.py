@@ -33,6 +33,7 @@ from veraz.search.pipeline import run_arm
 from veraz.search.replay import DEEPER, replay
 from veraz.search.request import SearchRequest, few_rows
 from veraz.search.reranking import Reranking, passage_text, rerank_scores
+from veraz.search.syntax import read
 
 Load = Callable[[SweepSet, IndexSetting, Loading], Awaitable[tuple[Identity, bool]]]
 """Who reads the set's documents, loaded as the index setting says; and whether the sweep made that tenant for itself."""
@@ -182,7 +183,7 @@ class SearchBench:
         keys = [UUID(key) for key in list(hits)[: using.pool]]
         texts = await self._texts_of(corpus, keys)
         fused = [items[0].score for items in hits.values()]
-        asked = clean_question(question).strip() if hits else ""
+        asked = read(clean_question(question).strip()).text if hits else ""
         run = await rerank_scores(using, asked, fused, [texts[key] for key in keys])
         if run.fallback is not None:
             raise ProviderError(

@@ -419,7 +419,7 @@ class Veraz:
         k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
         configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all.
         `ef_search`, `probes` and `oversampling` say how far the index of the space is read, whichever it has; None: as
-        configured."""
+        configured. Without `trace` nothing is stored, and the result's `trace_id` leads nowhere."""
         return self._portal.run(
             self._engine.search(
                 question,
@@ -519,9 +519,10 @@ class Veraz:
         budget: int | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
-        message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
-        revisions that held on that day, and says which of them have changed since. With `budget` only as many hits are read as
-        have that many tokens with their labels, the best first, by the embedder's tokenizer; `usage` says what was read."""
+        message of a route, before anything is searched. All four are values and leave a trace; a route is answered, with a
+        note, where none can be stored. With `as_of` it rests on the revisions that held on that day, and says which of them
+        have changed since. With `budget` only as many hits are read as have that many tokens with their labels, the best
+        first, by the embedder's tokenizer; `usage` says what was read."""
         return self._portal.run(
             self._engine.ask(
                 question,

@@ -47,7 +47,8 @@ def test_every_reason_is_a_sentence(lang: str) -> None:
         reason_text(Shortfall("no_evidence", ()), lang),
         reason_text(Shortfall("missing_identifiers", ("E-9999",)), lang),
         reason_text(None, lang),
-        reason_text(None, lang, dropped=True),
+        reason_text(None, lang, otherwise="dropped"),
+        reason_text(None, lang, otherwise="unread"),
     ]
     assert len(set(reasons)) == 4
     assert all(reason.endswith(".") and "{" not in reason for reason in reasons)

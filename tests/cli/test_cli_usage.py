@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ import pytest
 from tests.cli import cli_nouns as nouns
 from tests.cli.conftest import FakeEngine, Run, document
 
+from veraz import AsyncVeraz
 from veraz.cli import reference
+from veraz.cli.asked import FILTERS
 from veraz.cli.interrupt import NOTHING
 from veraz.cli.main import VERBS, app
-from veraz.cli.options import GLOBAL_OPTIONS
+from veraz.cli.options import GLOBAL_OPTIONS, arm_options, question_options
 from veraz.errors import DatabaseError
 from veraz.nouns.lifecycle import Retention
 
@@ -422,3 +425,17 @@ def test_a_verb_group_alone_shows_its_help(run: Run) -> None:
         result = run(*arguments)
         assert result.output.startswith("Usage: ")
         assert "Example:" in result.output
+
+
+@pytest.mark.parametrize("verb", ["search", "context", "ask", "diagnose"])
+def test_the_engine_takes_what_the_options_of_a_question_give(verb: str) -> None:
+    given = {p.name for p in _questioned.__click_params__}  # type: ignore[attr-defined]
+    asked = {name for name in given if name not in FILTERS} | {"filters"}
+    takes = set(inspect.signature(getattr(AsyncVeraz, verb)).parameters)
+    assert asked <= takes
+    assert set(FILTERS) <= given
+
+
+@arm_options
+@question_options
+def _questioned() -> None: ...

@@ -11,6 +11,7 @@ from tests.support.corpus import put, record
 
 from veraz.engine import AsyncVeraz
 from veraz.errors import UsageError
+from veraz.evaluation.suites.judgements import text_hash
 
 CROWD = 14
 
@@ -91,6 +92,36 @@ async def test_a_folder_with_a_corpus_has_a_tenant_of_its_own(field: AsyncVeraz,
     (place / "corpus.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     found = await engine.diagnose_suite(place, mode="lexical")
     assert [(c.stage, c.count) for c in found.clusters] == [("not_in_lexical_pool", 1)]
+
+
+async def test_a_suite_is_asked_as_an_evaluation_asks_it(field: AsyncVeraz, tmp_path: Path) -> None:
+    """In the tenant of each query and in the sources that the suite is about: what is missed here is missed there."""
+    engine = await own_tenant(field)
+    clinic = await engine.ensure_tenant(f"{(await engine.identity()).tenant}-clinic")
+    await put(engine, record("rule", "The iridium rule of the handbook."))
+    await put(engine, *(record(f"n{n}", "iridium iridium rule") for n in range(12)), source="noise")
+    await put(engine, record("local", "The osmium rule of the clinic."), identity=clinic)
+    place = tmp_path / "suite"
+    place.mkdir()
+    (place / "suite.toml").write_text('name = "rules"\nversion = "1"\nsources = ["s"]\nsplits = ["open"]\n')
+    queries = [
+        {"id": "own", "text": "iridium rule"},
+        {"id": "theirs", "text": "osmium rule", "tenant": clinic.tenant},
+    ]
+    (place / "queries.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, queries)))
+    spans = [
+        ("own", "rule", "The iridium rule of the handbook."),
+        ("theirs", "local", "The osmium rule of the clinic."),
+    ]
+    rows = [
+        {"query_id": query, "external_id": name, "start": 0, "end": len(text), "sha256": text_hash(text), "grade": 2}
+        for query, name, text in spans
+    ]  # fmt: skip
+    (place / "judgements.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
+    report = (await engine.evaluate(place, modes=("lexical",)))[0]
+    assert {r.query_id: r.measures["success@5"] for r in report.results} == {"own": 1, "theirs": 1}
+    found = await engine.diagnose_suite(place, mode="lexical", k=3)
+    assert (found.queries, found.missed) == (2, 0)
 
 
 async def test_something_must_say_what_was_expected(field: AsyncVeraz) -> None:

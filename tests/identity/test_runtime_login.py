@@ -14,9 +14,9 @@ from tests.support.corpus import Words, put, record
 from tests.support.hashing import HashingEmbedder
 from tests.support.logins import login
 
-from veraz import engine as engine_module
 from veraz.config import Config, DatabaseConfig
 from veraz.engine import AsyncVeraz
+from veraz.engine import corpus as engine_module
 from veraz.errors import AccessDenied, DatabaseError
 
 

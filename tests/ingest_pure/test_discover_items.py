@@ -182,6 +182,8 @@ def test_standard_input_is_a_collection_or_one_text() -> None:
         b"\nPlain words.\nMore.",
     )
     assert "no standard input" in found("-")[1][0].reason
+    items, errors = found("-", "-", stdin=b"Plain words.")
+    assert ([i.payload for i in items], errors) == ([b"Plain words."], [])
 
 
 def test_a_collection_is_streamed(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from tests.support.corpus import maintenance_rows, put, record, rows
 from tests.support.hashing import HashingEmbedder
 from tests.support.lost import lose
 
-from veraz import engine as engine_module
 from veraz.config import ObservabilityConfig, SearchConfig
 from veraz.db.session import Database
 from veraz.engine import AsyncVeraz
+from veraz.engine import core as engine_module
 from veraz.errors import UsageError
 from veraz.nouns.corpus import Identity
 from veraz.nouns.lifecycle import Retention

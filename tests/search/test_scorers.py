@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from tests.support import databases
 from tests.support.corpus import put, record, rows
 
 from veraz.config import SearchConfig
 from veraz.engine import AsyncVeraz
+from veraz.nouns.question import Filters
 
 NEAR = "Kidney failure needs care. " + "Other words stand here. " * 6
 FAR = "Kidney stones are painful. " + "Other words stand here. " * 6 + "Failure of the heart."
@@ -51,3 +54,22 @@ async def test_function_words_alone_are_said_to_be_that(engine: AsyncVeraz) -> N
     assert found.notes == ("the question has function words alone, which are not searched for",)
     both = await engine.search("the", lang="en", trace=False)
     assert both.notes == (f"{found.notes[0]}; only the semantic arm found anything",)
+
+
+async def test_the_semantic_arm_keeps_its_pool_under_any_scorer(engine: AsyncVeraz, database: str) -> None:
+    """Cover density is asked of more candidates than the pool; that says nothing of the other arm."""
+    await put(engine, *(record(f"d{n}", f"Metformin and kidneys, note {n}.") for n in range(40)))
+    await engine.merge_index()
+    settings = SearchConfig(scorer="ts_rank_cd", pool=10, rescored=60)
+    async with await databases.open_engine(database, search=settings) as dense:
+        for question, day in (
+            ("metformin kidneys", None),
+            ('"metformin and kidneys"', None),
+            ("metformin", datetime.now(UTC).date()),
+        ):
+            run = await dense._search(
+                await dense.identity(), question, 5, "hybrid", "en", Filters(), None, False, False, day, None
+            )
+            assert {arm: len(found) for arm, found in run.arms.items()} == {"lexical": 10, "semantic": 10}, (
+                question
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -27,8 +28,8 @@ CERTAIN_MARGIN = 0.15
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What was retrieved for a question, in which embedding space (none: words alone). `words` are its content words with their
-    idf; `tops` are chunk ids as each arm ranked them; `dense_pool` the semantic arm's scores; `texts` the stored text of every
-    hit's revision, `pages` where its pages begin, `recognised` those that come from OCR."""
+    idf; `lexical_top` and `semantic_top` are chunk ids as each arm ranked them; `dense_pool` the semantic arm's scores; `texts`
+    the stored text of every hit's revision, `pages` where its pages begin, `recognised` those that come from OCR."""
 
     question: str
     lang: str
@@ -99,10 +100,13 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     found = assess(evidence)
     picked, probability, measured = found.picked, found.probability, found.signals
     refused = bool(found.lacking) or probability < threshold or not picked
-    vector = None if refused else await _question_vector(evidence, embedder)
-    if vector is None:
+    if refused:
         return _refusal(render.reason_text(found.lacking, evidence.lang), probability, measured)
-    vectors = (await embedder.embed([c.embedded for c in picked], "passage")).vectors
+    vector = await _question_vector(evidence, embedder)
+    picked, vectors = ((), None) if vector is None else await _sentence_vectors(picked, embedder)
+    if vector is None or vectors is None:
+        reason = render.reason_text(None, evidence.lang, otherwise="unread")
+        return _refusal(reason, probability, measured)
     if not embedder.space.normalised:  # sentences are near by their direction, whatever orders the space
         vectors, vector = _unit(vectors), _unit(vector)
     mix = replace(select.Mix(), max_sentences=config.sentences, max_documents=config.documents)
@@ -111,7 +115,7 @@ async def compose(evidence: Evidence, embedder: Embedder, config: AnswerConfig, 
     )
     checked = validate.validate(chosen.claims, chosen.citations, evidence.texts)
     if checked.refused:
-        reason = render.reason_text(None, evidence.lang, dropped=True)
+        reason = render.reason_text(None, evidence.lang, otherwise="dropped")
         return _refusal(reason, probability, measured, checked.dropped)
     disputes, citations = conflict.disagreements(chosen, terms=evidence.words)
     disputes, unfounded = validate.validate_conflicts(disputes, citations, evidence.texts)
@@ -155,6 +159,23 @@ async def _question_vector(evidence: Evidence, embedder: Embedder) -> Vectors | 
     except MalformedResponse:
         return None
     return vector if np.isfinite(vector).all() and vector.any() else None
+
+
+async def _sentence_vectors(
+    picked: Sequence[Candidate], embedder: Embedder
+) -> tuple[tuple[Candidate, ...], Vectors | None]:
+    """The sentences that the model takes, and their vectors, (sentences, dimension); None where it takes none. One that it does
+    not take costs itself alone."""
+    try:
+        return tuple(picked), (await embedder.embed([c.embedded for c in picked], "passage")).vectors
+    except MalformedResponse:
+        pass
+    taken, vectors = [], []
+    for candidate in picked:
+        with suppress(MalformedResponse):
+            vectors.append((await embedder.embed([candidate.embedded], "passage")).vectors[0])
+            taken.append(candidate)
+    return tuple(taken), np.stack(vectors) if vectors else None
 
 
 def _unit(vectors: Vectors) -> Vectors:

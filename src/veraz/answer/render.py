@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from veraz.answer.sufficiency import Shortfall
 from veraz.nouns.answer import Citation, Claim, Conflict, ConflictSide
@@ -34,12 +35,18 @@ def conflict_text(conflicts: Sequence[Conflict], citations: Sequence[Citation], 
     return "\n\n".join(blocks)
 
 
-def reason_text(shortfall: Shortfall | None, lang: str = "en", *, dropped: bool = False) -> str:
-    """Why there is no answer, as a sentence for the reader. Without a shortfall: too improbable, or, with
-    `dropped`, too many claims that the sources do not carry."""
+Unanswered = Literal["improbable", "dropped", "unread"]
+"""Why there is no answer although nothing is missing: too improbable, too many claims that the sources do not carry, a question
+or sentences that the embedding model does not take."""
+
+
+def reason_text(
+    shortfall: Shortfall | None, lang: str = "en", *, otherwise: Unanswered = "improbable"
+) -> str:
+    """Why there is no answer, as a sentence for the reader; `otherwise` where there is no shortfall."""
     said = _said(lang)
     if shortfall is None:
-        return said["dropped" if dropped else "improbable"]
+        return said[otherwise]
     return said[shortfall.kind].format(missing=_joined(shortfall.missing, said["and"]))
 
 

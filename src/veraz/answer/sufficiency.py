@@ -1,4 +1,4 @@
-"""Can the evidence answer the question? A calibrated probability from several signals, and two rules above
+"""Can the evidence answer the question? A calibrated probability from several signals, and rules above
 it.
 
 The probability is a logistic regression. No signal is a bare cosine: embedders give unrelated pairs high

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from veraz.engine.diagnosis import Diagnoses
 from veraz.engine.indexes import Indexes
+from veraz.engine.lifecycle import Lifecycle
 from veraz.engine.observation import Observation
 from veraz.engine.sweeps import Sweeps
 
 __all__ = ["AsyncVeraz"]
 
 
-class AsyncVeraz(Indexes, Sweeps, Diagnoses, Observation):
+class AsyncVeraz(Lifecycle, Indexes, Sweeps, Diagnoses, Observation):
     """An open database and the identity that acts on it. Use as an async context manager, or call `close`."""

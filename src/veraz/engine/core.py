@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -69,6 +70,15 @@ class Sampled:
     space_id: int | None
 
 
+@dataclass(slots=True)
+class Models:
+    """What is opened once, by whoever needs it first, and shared by all that act on one open engine."""
+
+    embedder: Embedder | None = None
+    detector: LanguageDetector | None = None
+    space: ops_store.Space | None = None
+
+
 class Core:
     """An open database, the models that are open beside it, and the identity that acts."""
 
@@ -88,19 +98,17 @@ class Core:
         self._embedded = embedded
         self._report = report
         self._model_progress = model_progress
-        self._embedder = embedder
+        self._models = Models(embedder)
         self._rerankers: dict[str, OpenedReranker] = {}
         self._lexical_engines: dict[str, LexicalEngine] = (
             {GIVEN: lexical_engine} if lexical_engine is not None else {}
         )
         self._opening = asyncio.Lock()
-        self._detector: LanguageDetector | None = None
         self._parsers = _parsers(config)
         self._chat = _chat(config)
         self._live = _live(config, database, embedded=embedded)
         self._jwks: KeySet | None = None
         self._identity: Identity | None = None
-        self._space: ops_store.Space | None = None
         self._is_installed = False
 
     @classmethod
@@ -150,16 +158,19 @@ class Core:
         return veraz
 
     async def close(self) -> None:
-        if self._live is not None:
-            await self._live.close()
-        await self._parsers.close()
-        for opened in self._rerankers.values():
-            await opened.reranker.close()
-        for engine in self._lexical_engines.values():
-            await engine.close()
-        if self._chat is not None:
-            await self._chat.close()
-        await self._database.close()
+        """Ends what runs and closes what is open. Where one of these fails the others are closed all the same, and the error is
+        raised afterwards. Safe to repeat."""
+        async with AsyncExitStack() as closing:  # the last that is pushed is closed first
+            closing.push_async_callback(self._database.close)
+            if self._chat is not None:
+                closing.push_async_callback(self._chat.close)
+            for engine in self._lexical_engines.values():
+                closing.push_async_callback(engine.close)
+            for opened in self._rerankers.values():
+                closing.push_async_callback(opened.reranker.close)
+            closing.push_async_callback(self._parsers.close)
+            if self._live is not None:
+                closing.push_async_callback(self._live.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -371,7 +382,7 @@ class Core:
     async def space(self) -> ops_store.Space:
         """The active embedding space. Raises ConfigError when the configured model or distance is another one: vectors of two
         models are never compared, and those of one never otherwise than they were indexed."""
-        if self._space is None:
+        if self._models.space is None:
             await self._installed()
             async with self._database.authentication() as connection:
                 active = next((s for s in await ops_store.spaces(connection) if s.is_active), None)
@@ -380,14 +391,14 @@ class Core:
             configured = (await self._open_embedder()).space
             if configured != active.spec:
                 raise another_space(active.spec, configured)
-            self._space = active
-        return self._space
+            self._models.space = active
+        return self._models.space
 
     async def _open_embedder(self) -> Embedder:
         async with self._opening:  # a model that several want at once is read once
-            if self._embedder is None:
+            if self._models.embedder is None:
                 settings = self.config.embedder
-                self._embedder = await asyncio.to_thread(
+                self._models.embedder = await asyncio.to_thread(
                     open_embedder,
                     settings.name,
                     cache=self.config.model_cache,
@@ -395,12 +406,12 @@ class Core:
                     options=settings.options,
                     progress=self._model_progress,
                 )
-            return self._embedder
+            return self._models.embedder
 
     def _open_detector(self) -> LanguageDetector:
-        if self._detector is None:
-            self._detector = LocalDetector()
-        return self._detector
+        if self._models.detector is None:
+            self._models.detector = LocalDetector()
+        return self._models.detector
 
 
 def _parsers(config: Config) -> DocumentParser:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Self
+from uuid import UUID
 
 from veraz.answer.pipeline import assess, compose
 from veraz.diagnosis.asked import Asked, Trial
@@ -17,12 +18,11 @@ from veraz.diagnosis.looked import Answered, Cited, Group, Looked
 from veraz.diagnosis.pipeline import Expected, Surroundings
 from veraz.diagnosis.pipeline import diagnose as follow
 from veraz.diagnosis.suite import JudgedRun, spread, summarised
-from veraz.engine.evaluation import Evaluation
+from veraz.engine.evaluation import CORPUS, AskedAs, Evaluation
 from veraz.engine.questions import question_lang
 from veraz.errors import UsageError
 from veraz.evaluation.dataset import Dataset, load_dataset
 from veraz.evaluation.perquery import read_results
-from veraz.filters.typed import both
 from veraz.ingest.plan import analyser_for
 from veraz.ingest.tally import Progress
 from veraz.nouns.corpus import EmbeddingBatch, Identity, TextKind, TokenBatch
@@ -38,6 +38,7 @@ from veraz.search.fusion import Fused
 from veraz.search.pipeline import every_group
 from veraz.search.request import SearchRun
 from veraz.search.reranking import RerankRun
+from veraz.search.syntax import read as read_marks
 
 VERBS = ("search", "ask")
 
@@ -117,15 +118,19 @@ class Diagnoses(Evaluation):
         if source is not None:
             await self._check_source(identity, source)
         suite = JudgedRun.of(dataset, results, k) if dataset is not None else JudgedRun.of_run(results, k)
-        around = await self._surroundings(identity)
-        trial = partial(
-            self._suite_trial, identity, dataset, suite, k=k, mode=mode, source=source, where=where
+        asking: Mapping[str, AskedAs] = {}
+        if dataset is not None:
+            looked_in = CORPUS if dataset.corpus_path is not None and dataset.manifest else None
+            asking = await self._asking(identity, dataset.asked, dataset.sources, source or looked_in, where)
+        trials = await self._suite_trials(
+            identity, dataset, suite, asking, k=k, mode=mode, source=source, where=where
         )
-        missed = await self._missed(around, suite, trial, k, progress)
+        missed = await self._missed(trials, suite, k, progress)
         failures = []
         followed = spread(missed, most)
         for done, (query_id, name, grade) in enumerate(followed, 1):
-            diagnosis = await follow(around, Expected(name, source), trial(query_id))
+            around, trial = trials[query_id]
+            diagnosis = await follow(around, Expected(name, source), trial)
             failures.append(Missed(query_id, grade, diagnosis))
             if progress is not None:
                 progress(done, len(followed))
@@ -133,9 +138,8 @@ class Diagnoses(Evaluation):
 
     async def _missed(
         self,
-        around: Surroundings,
+        trials: Mapping[str, tuple[Surroundings, Trial]],
         suite: JudgedRun,
-        trial: Callable[[str], Trial],
         k: int,
         progress: Callable[[int, int], None] | None,
     ) -> list[tuple[str, str, int]]:
@@ -145,47 +149,50 @@ class Diagnoses(Evaluation):
             if suite.found is not None:
                 found = suite.found.get(query_id, frozenset())
             else:
-                groups = (await around.look(trial(query_id))).groups[:k]
+                around, trial = trials[query_id]
+                groups = (await around.look(trial)).groups[:k]
                 found = frozenset(name for group in groups for name in group.names)
             missed += [(query_id, name, grade) for name, grade in grades.items() if name not in found]
             if progress is not None:
                 progress(done, len(suite.wanted))
         return missed
 
-    def _suite_trial(
+    async def _suite_trials(
         self,
         identity: Identity,
         dataset: Dataset | None,
         suite: JudgedRun,
-        query_id: str,
+        asking: Mapping[str, AskedAs],
         *,
         k: int,
         mode: Mode,
         source: str | None,
         where: str | None,
-    ) -> Trial:
-        """A judged question as its suite says that it is asked; a folder that says nothing has it asked as it stands."""
-        filters = Filters(sources=(source,) if source else None, where=where)
-        question = clean_question(suite.texts[query_id])
-        asked = Asked(question, k=k, mode=mode, filters=self._resolved(filters), verb="search")
-        request = getattr(dataset, "requests", {}).get(query_id)
-        if request is not None:
-            own = replace(
-                request.filters,
-                sources=filters.sources or request.filters.sources,
-                where=both(request.filters.where, where),
-            )
-            roles = request.roles if identity.operator else None  # no file gives a credential other roles
-            resolved = self._resolved(own, request.as_of)
-            asked = replace(asked, lang=request.lang, filters=resolved, as_of=request.as_of, roles=roles)
-        return Trial(asked, self.config)
+    ) -> dict[str, tuple[Surroundings, Trial]]:
+        """Each judged question as an evaluation asks it: by whom, in what it looks, on which day. One that a run alone names, or
+        a folder that says nothing of it, is asked as it stands."""
+        alone = AskedAs(identity, Filters(sources=(source,) if source else None, where=where), "auto")
+        around: dict[UUID, Surroundings] = {}
+        trials = {}
+        for query_id in suite.wanted:
+            who = asking.get(query_id, alone)
+            request = dataset.asked.get(query_id) if dataset is not None else None
+            day = request.as_of if request is not None else None
+            asked = Asked(
+                clean_question(suite.texts[query_id]), k=k, mode=mode, lang=who.lang,
+                filters=self._resolved(who.filters, day), as_of=day, verb="search", roles=who.identity.roles,
+            )  # fmt: skip
+            tenant = who.identity.tenant_id
+            if tenant not in around:
+                around[tenant] = await self._surroundings(who.identity)
+            trials[query_id] = around[tenant], Trial(asked, self.config)
+        return trials
 
     async def _surroundings(self, identity: Identity) -> Surroundings:
         """With an embedder that remembers the question: it is searched again for each change that is tried."""
         other = copy(self)
-        other._embedder = QuestionMemory(await self._open_embedder())
         space = await self.space()
-        other._space = space
+        other._models = replace(self._models, embedder=QuestionMemory(await self._open_embedder()))
         return Surroundings(
             self._database,
             identity,
@@ -214,7 +221,9 @@ class Diagnoses(Evaluation):
         analyser = analyser_for(run.result.lang)
         postings = 0
         if "lexical" in run.arms and trial.asked.as_of is None:
-            words = search_store.LexicalQuestion(trial.asked.question, analyser, 1, 1, 1)
+            words = search_store.LexicalQuestion(
+                read_marks(trial.asked.question.strip()).text, analyser, 1, 1, 1
+            )
             async with self._database.transaction(acting) as connection:
                 _, postings = await search_store.posting_count(connection, words)
         return Looked(

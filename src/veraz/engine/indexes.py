@@ -6,10 +6,9 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from veraz.engine.lifecycle import RECENT, Lifecycle
 from veraz.engine.questions import Questions
 from veraz.engine.tenants import Tenants
 from veraz.errors import UsageError
@@ -41,8 +40,11 @@ from veraz.search.engines import store as engine_store
 from veraz.search.measured import MeasuredArms
 from veraz.search.request import few_rows
 
+RECENT = timedelta(days=7)
+"""How far back live recall is told where no day is given."""
 
-class Indexes(Lifecycle, Questions, Tenants):
+
+class Indexes(Questions, Tenants):
     """How the store is searched, and how good that is."""
 
     async def build_index(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import partial
 
 from psycopg.errors import InsufficientPrivilege
@@ -20,8 +20,6 @@ from veraz.nouns.lifecycle import Erasure, Purged, Restored, Retention, Standing
 from veraz.ops import lifecycle, retention
 from veraz.query.clean import check_count, check_day
 from veraz.schema.apply import vacuum_documents
-
-RECENT = timedelta(days=7)
 
 
 class Lifecycle(Corpus):

@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 
+from psycopg import Error as PsycopgError
+
 from veraz.answer import outcome
 from veraz.answer import store as answer_store
 from veraz.answer.numerals import spelled
@@ -19,7 +21,7 @@ from veraz.assembly.assemble import Assembled, Wanted, evidence_of
 from veraz.assembly.pipeline import passages_around
 from veraz.config import LEAST_BUDGET, MOST_BUDGET, MOST_NEIGHBOURS
 from veraz.engine.core import Core, Sampled
-from veraz.errors import UsageError
+from veraz.errors import UsageError, VerazError
 from veraz.filters.typed import resolve
 from veraz.ingest.plan import ANALYSERS, analyser_for
 from veraz.nouns.answer import Answer, Superseded
@@ -91,7 +93,7 @@ class Questions(Core):
         k documents, in `documents`, each with up to `per_document` of its best chunks (0: all that were found; None: as
         configured), joined to passages where they touch; `hits` are these chunks, with the ranks that they have among all.
         `ef_search`, `probes` and `oversampling` say how far the index of the space is read, whichever it has; None: as
-        configured."""
+        configured. Without `trace` nothing is stored, and the result's `trace_id` leads nowhere."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(
             k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
@@ -329,7 +331,8 @@ class Questions(Core):
             asked = replace(asked, mode="semantic")
         if self._live is not None and run.arms and not asked.exact and asked.as_of is None:
             self._live.offer(
-                identity, Sampled(asked, run.vector, self._space.space_id if self._space else None)
+                identity,
+                Sampled(asked, run.vector, self._models.space.space_id if self._models.space else None),
             )
 
     async def _keep_search(self, result: SearchResult, more: Mapping[str, Any] | None = None) -> None:
@@ -400,9 +403,10 @@ class Questions(Core):
         budget: int | None = None,
     ) -> Answer:
         """An answer of verbatim sentences, each with its citation; a conflict shown; a refusal with its reason; or the fixed
-        message of a route, before anything is searched. All four are values and leave a trace. With `as_of` it rests on the
-        revisions that held on that day, and says which of them have changed since. With `budget` only as many hits are read as
-        have that many tokens with their labels, the best first, by the embedder's tokenizer; `usage` says what was read."""
+        message of a route, before anything is searched. All four are values and leave a trace; a route is answered, with a
+        note, where none can be stored. With `as_of` it rests on the revisions that held on that day, and says which of them
+        have changed since. With `budget` only as many hits are read as have that many tokens with their labels, the best
+        first, by the embedder's tokenizer; `usage` says what was read."""
         question, filters = clean_question(question), Filters() if filters is None else filters
         check_search(
             k=k, mode=mode, lang=lang, filters=filters, as_of=as_of, fusion=fusion, rerank=rerank,
@@ -415,7 +419,10 @@ class Questions(Core):
             rule = route(question, None if lang in ("auto", "any") else lang)
         if rule is not None:
             answer = outcome.routed(question, rule, identity, timer.finish(), self.config.answer.threshold)
-            await self._keep_answer(identity, answer, {})
+            try:
+                await self._keep_answer(identity, answer, {})
+            except (VerazError, PsycopgError) as error:  # nobody in an emergency waits for a full disk
+                answer = replace(answer, notes=(*answer.notes, f"this answer left no trace: {error}"))
             return answer
         with timer.stage("model"):
             await self._open_embedder()

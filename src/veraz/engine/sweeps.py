@@ -133,7 +133,7 @@ class Sweeps(Evaluation, Tenants):
             self.config,
             ingest=msgspec.structs.replace(self.config.ingest, **asdict(index)),
         )
-        here._embedder = embedder
+        here._models = replace(self._models, embedder=embedder)
         embedder.elsewhere = partial(self._known_vectors, ordinary)
         await here._load_corpus(
             identity,

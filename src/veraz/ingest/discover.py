@@ -56,13 +56,12 @@ def discover(
     seen: dict[str, str] = {}
     for path in paths:
         for found in _stdin(stdin) if path == "-" else _items(path, exclude, names_only):
-            if (
-                isinstance(found, ItemError)
-                or found.record is not None
-                or (first := seen.setdefault(found.external_id, found.path)) is found.path
-            ):
+            if isinstance(found, ItemError) or found.record is not None:
                 yield found
-            elif not _is_same_file(first, found.path):
+            elif (first := seen.get(found.external_id)) is None:
+                seen[found.external_id] = found.path
+                yield found
+            elif first != found.path and not _is_same_file(first, found.path):
                 yield ItemError(
                     f"the same external id was already read from {first}",
                     path=found.path,

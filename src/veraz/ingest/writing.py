@@ -227,8 +227,11 @@ class Writer:
                 wanted,
                 wanted,
             ):
+                was = (found.current_chunks, found.lexical_rows, found.vectors) if found else (0, 0, 0)
                 raise ItemError(
-                    f"wrote {found} of {wanted} chunks; nothing was kept",
+                    "of {} chunks {} became current, {} were made searchable and {} got a vector; nothing was kept".format(
+                        wanted, *was
+                    ),
                     external_id=revision.document.external_id,
                     stage="store",
                     fix="run `veraz status`, then ingest it again",

@@ -5,15 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veraz.config import SearchConfig
-from veraz.db.session import Connection
 from veraz.nouns.question import Filters
 from veraz.search import store
 from veraz.search.fusion import Candidate
 from veraz.search.misspelt import MOST_WORDS, Similar, chosen, plausible, respelt, words
 from veraz.search.request import SearchRequest, Timer, few_rows
+
+if TYPE_CHECKING:
+    from veraz.db.session import Connection
+
+SAMPLE = 200
+"""Documents that are looked at to estimate how many a filter lets through; 0: no estimate, and none are found first."""
+PATIENCE = 2
+"""Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up, and
+all that is permitted is scored. This bounds the cost, not what is missed; `AGAINST` does that."""
+NEAREST = 100
+"""Of the vectors nearest to the question, how many are looked at to see whether a filter works against it."""
+AGAINST = 0.5
+"""A filter works against the question where the share that it leaves of what is nearest is below this much of what it leaves of
+everything. The walk of the index would leave the question's neighbourhood for whatever it meets first: where half of the
+documents are left, but nothing of the question's topic, it found 0.1 of the 50 nearest (bench/filters.py)."""
 
 
 async def ask_arms(
@@ -122,19 +136,6 @@ def _may_be_meant(one: Similar, request: SearchRequest) -> bool:
     """A word of another language is no slip: fiebre is not fibre. Where nothing tells the question's language, it may be one in
     any."""
     return not request.told or one.analyser == request.analyser
-
-
-SAMPLE = 200
-"""Documents that are looked at to estimate how many a filter lets through; 0: no estimate, and none are found first."""
-PATIENCE = 2
-"""Times the rows that a filtered arm should have to look at, were matches and filter independent, after which it gives up, and
-all that is permitted is scored. This bounds the cost, not what is missed; `AGAINST` does that."""
-NEAREST = 100
-"""Of the vectors nearest to the question, how many are looked at to see whether a filter works against it."""
-AGAINST = 0.5
-"""A filter works against the question where the share that it leaves of what is nearest is below this much of what it leaves of
-everything. The walk of the index would leave the question's neighbourhood for whatever it meets first: where half of the
-documents are left, but nothing of the question's topic, it found 0.1 of the 50 nearest (bench/filters.py)."""
 
 
 async def _share(connection: Connection, request: SearchRequest) -> float | None:

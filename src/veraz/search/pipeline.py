@@ -1,4 +1,5 @@
-"""Search: analyse and embed outside, both arms in one round trip, fuse, read the hits. One transaction, one snapshot."""
+"""Search: analyse and embed outside, both arms in one round trip, fuse, read the hits. One transaction, one snapshot, but where
+another engine is asked before it."""
 
 from __future__ import annotations
 
@@ -307,9 +308,11 @@ async def ask_again(
     """The arms of a search, repaired as ever, and the exact result of each that did not read everything. `vector` is the
     question's, as it was embedded then. In the caller's transaction, which should have one snapshot."""
     reading = await demanding(connection, request, read(request.question.strip()))
-    lexical = (
-        lexical_question(request, reading, config) if request.mode != "semantic" and reading.text else None
-    )
+    lexical = None
+    if (
+        request.mode != "semantic" and reading.text
+    ):  # what is missed is told by BM25, whatever scores candidates afterwards
+        lexical = replace(lexical_question(request, reading, config), scorer="bm25")
     semantic = semantic_question(request, reading, vector, space_id, config)
     arms, _, lexical = await ask(connection, request, lexical, semantic, Timer(), config)
     again = {}

@@ -17,6 +17,12 @@ from veraz.search.fusion import Candidate, FusionSettings
 from veraz.search.reranking import RerankRun
 from veraz.search.syntax import Reading
 
+EVERY_POSTING = 2_000_000_000
+"""A budget that no question exceeds."""
+SCAN_COST = 30
+"""How many vectors an exact scan compares in the time in which the index's scan reaches one more candidate. With random vectors,
+the hardest for an index, bench/tenants.py finds both equally fast at about 45; real ones are easier, hence less."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
@@ -138,13 +144,6 @@ def looks(request: SearchRequest, config: SearchConfig) -> dict[str, int]:
     if request.index.kind == "binary":
         found["oversampling"] = request.oversampling or config.oversampling or options.get("oversampling", 8)
     return found
-
-
-EVERY_POSTING = 2_000_000_000
-"""A budget that no question exceeds."""
-SCAN_COST = 30
-"""How many vectors an exact scan compares in the time in which the index's scan reaches one more candidate. With random vectors,
-the hardest for an index, bench/tenants.py finds both equally fast at about 45; real ones are easier, hence less."""
 
 
 def few_rows(own: int, indexed: int, pool: int) -> bool:

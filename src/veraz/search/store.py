@@ -123,8 +123,8 @@ async def run_arms(
     lexical: LexicalQuestion | None,
     semantic: SemanticQuestion | None,
 ) -> ArmResults:
-    """Both arms in one round trip: the statements are sent together and answered together. Where the question quotes words, what
-    holds them is found first, and both arms are exact over it."""
+    """Both arms in one round trip, each best first: the statements are sent together and answered together. Where the question
+    quotes words, what holds them is found first, and both arms are exact over it."""
     if (quoted := await _run_quoted(connection, filters, lexical, semantic)) is not None:
         return quoted
     asked = []
@@ -156,9 +156,11 @@ async def run_arms(
         )  # no more match than were counted
     lexical_rows = answers.pop(0) if lexical is not None else None
     semantic_rows = answers.pop(0) if semantic is not None else None
+    nearest = [Candidate(*row[:4]) for row in semantic_rows or ()]
+    nearest.sort(key=lambda c: (-c.score, c.chunk_id))  # an iterative scan may yield one a little late
     return ArmResults(
         lexical=[Candidate(*row[:4]) for row in lexical_rows] if lexical_rows is not None else None,
-        semantic=[Candidate(*row[:4]) for row in semantic_rows] if semantic_rows is not None else None,
+        semantic=nearest if semantic_rows is not None else None,
         lexical_exact=exact,
         semantic_exact=semantic is not None and semantic.exact,
         semantic_starved=_starved(semantic, semantic_rows),
@@ -251,7 +253,7 @@ def _both(lexical: LexicalQuestion | None, semantic: SemanticQuestion | None) ->
     return {
         "question": lexical.text if lexical else None,
         "vector": vector_text(semantic.vector) if semantic else None,
-        "pool": asked.pool,
+        "pool": max(one.pool for one in (lexical, semantic) if one is not None),
         **condition,
         "analyser": lexical.analyser if lexical else condition["analyser"],
     }
@@ -276,8 +278,8 @@ async def _of_both(
     if lexical is not None and not found["lexical"]:
         no_terms = (await posting_count(connection, lexical))[0] == 0
     return ArmResults(
-        lexical=found["lexical"] if lexical else None,
-        semantic=found["semantic"] if semantic else None,
+        lexical=found["lexical"][: lexical.pool] if lexical else None,
+        semantic=found["semantic"][: semantic.pool] if semantic else None,
         lexical_exact=True,
         semantic_exact=True,
         has_no_terms=no_terms,

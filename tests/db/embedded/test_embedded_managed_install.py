@@ -13,9 +13,9 @@ from tests.support import databases
 from tests.support.corpus import put, record
 from tests.support.hashing import HashingEmbedder
 
-from veraz import engine as engine_module
 from veraz.config import Config, DatabaseConfig
 from veraz.engine import AsyncVeraz
+from veraz.engine import corpus as engine_module
 from veraz.errors import DatabaseError
 from veraz.nouns.status import Initialised
 from veraz.schema.apply import ROLES, latest_version

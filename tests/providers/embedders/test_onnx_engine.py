@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veraz.errors import ProviderError
+from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import SpaceSpec, Vectors
 from veraz.providers.embedders.checks import refuse_degenerate
 from veraz.providers.embedders.onnx_engine import OnnxEmbedder, OnnxEncoder, available_cores, plan_batches
@@ -33,7 +33,7 @@ def test_batches_are_filled() -> None:
 @pytest.mark.parametrize("bad", [[0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0], [1e-9, -1e-9], [7e4, 1.0]])
 def test_a_vector_without_direction_is_refused_by_position(bad: list[float]) -> None:
     """The last two become zero and infinite in the half precision in which vectors are stored."""
-    with pytest.raises(ProviderError, match="text 1 got a vector that is zero or not finite"):
+    with pytest.raises(MalformedResponse, match="text 1 got a vector that is zero or not finite"):
         refuse_degenerate(np.array([[1, 0], bad, [0, 1]], np.float32))
 
 

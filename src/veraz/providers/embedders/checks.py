@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veraz.errors import ProviderError
+from veraz.errors import MalformedResponse
 from veraz.nouns.corpus import Vectors
 
 
@@ -31,10 +31,10 @@ def as_stored(vectors: Vectors) -> Vectors:
 
 
 def refuse_degenerate(vectors: Vectors) -> None:
-    """Raises ProviderError for the first row that is zero or not finite where it is stored."""
+    """Raises MalformedResponse for the first row that is zero or not finite where it is stored."""
     position = first_degenerate(as_stored(vectors))
     if position is not None:
-        raise ProviderError(
+        raise MalformedResponse(
             f"text {position} got a vector that is zero or not finite",
             fix="leave this text out, and report it: the model should give every text a direction",
         )
