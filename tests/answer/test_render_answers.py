@@ -50,7 +50,7 @@ def test_every_reason_is_a_sentence(lang: str) -> None:
         reason_text(None, lang, otherwise="dropped"),
         reason_text(None, lang, otherwise="unread"),
     ]
-    assert len(set(reasons)) == 4
+    assert len(set(reasons)) == 5
     assert all(reason.endswith(".") and "{" not in reason for reason in reasons)
     assert "E-9999" in reasons[1]
 

@@ -429,7 +429,7 @@ def test_a_verb_group_alone_shows_its_help(run: Run) -> None:
 
 @pytest.mark.parametrize("verb", ["search", "context", "ask", "diagnose"])
 def test_the_engine_takes_what_the_options_of_a_question_give(verb: str) -> None:
-    given = {p.name for p in _questioned.__click_params__}  # type: ignore[attr-defined]
+    given = {p.name for p in _questioned.__click_params__} | {"question"}  # type: ignore[attr-defined]
     asked = {name for name in given if name not in FILTERS} | {"filters"}
     takes = set(inspect.signature(getattr(AsyncVeraz, verb)).parameters)
     assert asked <= takes

@@ -24,14 +24,14 @@ from veraz.cli.state import State
 @arm_options
 @budget_option
 @click.pass_obj
-def command(state: State, /, budget: int | None, **given: Any) -> None:
+def command(state: State, /, question: str, budget: int | None, **given: Any) -> None:
     """Answer QUESTION from what was ingested, every sentence with its citation.
 
     There are four outcomes, and each exits 0: answered; conflicting, when current sources disagree; insufficient, when
     they do not say enough; routed, when a fixed rule (an emergency, say) answers before any search.
     """
     asked = asked_of(**given)
-    answer = with_engine(state, lambda engine: engine.ask(**asked, budget=budget))
+    answer = with_engine(state, lambda engine: engine.ask(question, **asked, budget=budget))
     if state.json:
         emit(state, answer)
     else:

@@ -56,6 +56,7 @@ from veraz.errors import UsageError
 def command(
     state: State,
     /,
+    question: str,
     budget: int | None,
     neighbours: int | None,
     sections: bool | None,
@@ -77,7 +78,12 @@ def command(
     found = with_engine(
         state,
         lambda engine: engine.context(
-            **asked, budget=budget, neighbours=neighbours, sections=sections, per_document=per_document
+            question,
+            **asked,
+            budget=budget,
+            neighbours=neighbours,
+            sections=sections,
+            per_document=per_document,
         ),
     )
     if state.json:

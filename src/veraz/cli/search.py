@@ -63,6 +63,7 @@ from veraz.errors import UsageError
 def command(
     state: State,
     /,
+    question: str,
     explain: bool,
     group: Any,
     per_document: int | None,
@@ -89,6 +90,7 @@ def command(
     result = with_engine(
         state,
         lambda engine: engine.search(
+            question,
             **{**asked, "k": 10 if asked["k"] is None else asked["k"]},
             explain=explain,
             group=group,
