@@ -22,6 +22,7 @@ from tests.support.reranking import SaidReranker
 
 from veraz.config import AnswerConfig, IngestConfig, SearchConfig
 from veraz.engine import AsyncVeraz
+from veraz.engine.core import Models
 from veraz.nouns.corpus import Vectors
 from veraz.providers.rerankers.registry import OpenedReranker
 
@@ -152,7 +153,7 @@ def configured(
     }
     other.config = msgspec.structs.replace(engine.config, **changes)
     if embedder is not None:
-        other._embedder = embedder
+        other._models = Models(embedder)
     if reranker is not None:
         other._rerankers = {"cohere": OpenedReranker(reranker, 1.0)}
     return other

@@ -136,7 +136,7 @@ class Client:
         found = await run_search(
             engine._database,
             self.identities[tenant],
-            engine._embedder,
+            engine._models.embedder,
             self.space_id,
             engine.config.search,
             SearchRequest("query pump", "en", "en", mode=mode),

@@ -118,7 +118,7 @@ async def test_it_is_refused_before_any_work(
             yield
 
         watched.setattr(caller._database, "_borrow", untouched)
-        watched.setattr(caller, "_embedder", Unused())
+        watched.setattr(caller._models, "embedder", Unused())
         with pytest.raises(AccessDenied, match="may not"):
             await (OPERATOR | WRITING)[name](caller)
     assert await maintenance_rows(filled, EVERYTHING) == before  # type: ignore[arg-type]
