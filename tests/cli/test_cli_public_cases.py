@@ -1,4 +1,4 @@
-"""Public failure reports as somebody types them: H01, H05 to H09, H52 to H54, on a real server."""
+"""Public failure reports as somebody types them: H01, H05 to H09, H25, H52 to H55, on a real server."""
 
 from __future__ import annotations
 
@@ -263,3 +263,16 @@ def test_h01_a_filter_by_metadata_leaves_as_many_as_match(veraz: Run, database: 
             assert len(found["hits"]) == wanted
             assert {name[0] for name in names(found)} == {"b"}
             assert names(found) == names(exact)
+
+
+def test_h25_h55_what_holds_no_text_is_named_and_exits_4(veraz: Run, cases: Path) -> None:
+    blank, scan, good = (
+        cases / name for name in ("h_whitespace_only.txt", "h_no_text_layer.pdf", "h_codes.md")
+    )
+    done = veraz("ingest", str(blank), str(scan), str(good), "--source", "s", "--lang", "en", "--json")
+    report = document(done)
+    assert (done.exit_code, report["new"], report["failed"]) == (4, 1, 2)
+    reasons = {Path(error["path"]).name: error["reason"] for error in report["errors"]}
+    assert "no content" in reasons["h_whitespace_only.txt"]
+    assert "no text layer" in reasons["h_no_text_layer.pdf"]
+    assert "OCR" in reasons["h_no_text_layer.pdf"]

@@ -51,6 +51,25 @@ async def test_of_two_identical_documents_each_lives_its_own_life(engine: AsyncV
         assert await external_ids(engine, "yellow badge", mode) == []
 
 
+async def test_of_two_identical_files_the_one_that_is_gone_is_pruned(
+    engine: AsyncVeraz, cases: Path, tmp_path: Path
+) -> None:
+    """Public case H31, by bringing a folder up to date."""
+    for name in ("h_twin_a.txt", "h_twin_b.txt"):
+        (tmp_path / name).write_bytes((cases / name).read_bytes())
+    await engine.ingest([tmp_path], source="s", lang="en")
+    (tmp_path / "h_twin_a.txt").unlink()
+    report = await engine.ingest([tmp_path], source="s", lang="en", prune=True)
+    assert (report.deleted, report.unchanged, report.renamed) == (1, 1, 0)
+    for mode in ("lexical", "semantic"):
+        assert await external_ids(engine, "yellow badge", mode) == ["h_twin_b.txt"]
+    (tmp_path / "h_twin_b.txt").unlink()
+    (tmp_path / "other.txt").write_text("Gate 4 opens at half past six.", encoding="utf-8")
+    await engine.ingest([tmp_path], source="s", lang="en", prune=True, confirmed=True)
+    assert await external_ids(engine, "yellow badge", "lexical") == []
+    assert await external_ids(engine, "yellow badge", "semantic") == ["other.txt"]
+
+
 async def test_a_shared_section_belongs_to_each_of_its_documents(engine: AsyncVeraz, cases: Path) -> None:
     a, b = (str(cases / f"h_shared_{x}.md") for x in "ab")
     await engine.ingest([a, b], source="s", lang="en")

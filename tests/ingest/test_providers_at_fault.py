@@ -156,8 +156,9 @@ async def test_a_limit_without_end_stops_and_the_next_run_continues(empty_databa
         async with await opened(empty_database, server, max_wait=1.5) as engine:
             await put(engine, *texts(5))
             server.behaviour = lambda _request, _server: limited
-            with pytest.raises(RateLimited):
+            with pytest.raises(RateLimited) as stopped:
                 await put(engine, *texts(12))
+            assert stopped.value.exit_code == 3
             assert await rows(engine, "select count(*) from veraz.document") == [(5,)]
             server.behaviour = answer
             report = await put(engine, *texts(12))

@@ -1,17 +1,19 @@
-"""Public failure reports at the level of search: H05 to H09, H12 to H16, and what users type."""
+"""Public failure reports at the level of search and answers: H05 to H10, H12 to H16, H20 to H22, H24, H56 to H58."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support import databases
 from tests.support.corpus import Words, put, record, rows
+from tests.support.hashing import HashingEmbedder
 
-from veraz.config import SearchConfig
+from veraz.config import AnswerConfig, IngestConfig, SearchConfig
 from veraz.engine import AsyncVeraz
 from veraz.nouns.evidence import SearchResult
 
@@ -229,6 +231,125 @@ async def test_h14_the_words_around_a_nul_are_found(engine: AsyncVeraz, cases: P
     assert found.hits
     assert "\x00" not in found.hits[0].body
     json.dumps(found.hits[0].body)
+
+
+async def test_h14_a_nul_in_text_title_and_metadata_costs_nothing_else(
+    engine: AsyncVeraz, tmp_path: Path
+) -> None:
+    (tmp_path / "nul.md").write_bytes(
+        b"---\nbatch: B\x0017\n---\n\n# Batch\x00 record\n\nThe speci\x00c gravity of solution B is 1.18.\n"
+    )
+    (tmp_path / "clean.md").write_text("# Labels\n\nEach family has its own label.\n", encoding="utf-8")
+    report = await engine.ingest([tmp_path], source="s", lang="en")
+    assert (report.new, report.errors) == (2, ())
+    assert any("3 NUL characters removed" in warning for warning in report.warnings)
+    for question, name in (("gravity of solution B", "nul.md"), ("label of a family", "clean.md")):
+        assert (await search(engine, question)).hits[0].document.external_id == name
+    stored = await rows(
+        engine, "select title, meta ->> 'batch' from veraz.revision where text like '%gravity%'"
+    )
+    assert stored == [("Batch record", "B17")]
+
+
+async def test_h16_an_answer_quotes_the_power_as_it_stands(eager_engine: AsyncVeraz, cases: Path) -> None:
+    await load(eager_engine, cases, "h_superscript.txt")
+    answer = await eager_engine.ask("What must the total count be below?", lang="en")
+    assert any("10⁵ CFU/mL" in cited.quote for cited in answer.citations)
+    assert "10⁵ CFU/mL" in answer.answer
+    assert "105" not in answer.answer
+
+
+async def test_h20_a_citation_opens_the_copy_that_was_asked_for(
+    eager_engine: AsyncVeraz, cases: Path
+) -> None:
+    await load(eager_engine, cases, "h_repeats.md")
+    ((text,),) = await rows(eager_engine, "select text from veraz.revision")
+    warning = "Warning: disconnect the mains before opening the cover."
+    found = await search(eager_engine, warning, "hybrid")
+    starts = {
+        hit.heading_path[-1]: text.index(warning, text.index(f"## {hit.heading_path[-1]}"))
+        for hit in found.hits
+    }
+    for hit in found.hits:
+        assert text[hit.start : hit.end] == hit.body
+        assert hit.start == starts[hit.heading_path[-1]]
+    assert set(starts) == {"Pump", "Fan", "Heater"}
+    answer = await eager_engine.ask(
+        "What must be disconnected before opening the cover of the heater?", lang="en"
+    )
+    cited = next(c for c in answer.citations if c.heading_path[-1] == "Heater")
+    assert text.rindex(warning) <= cited.start < cited.end <= text.rindex(warning) + len(warning)
+
+
+class ByCharacter(HashingEmbedder):
+    """Counts every character, as most models nearly do with Chinese."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [2 + len(text) for text in texts]
+
+
+async def test_h21_a_fact_at_the_end_of_text_without_spaces_is_found(database: str, cases: Path) -> None:
+    async with await databases.open_engine(database, ByCharacter()) as engine:
+        await load(engine, cases, "h_cjk.txt", lang="zh")
+        ((chunks, vectors, longest),) = await rows(
+            engine,
+            "select count(*), count(e.chunk_id), max(c.token_count) from veraz.chunk c"
+            " left join veraz.embedding_1 e using (tenant_id, chunk_id)",
+        )
+        assert chunks == vectors > 10
+        assert longest <= 512
+        found = await search(engine, "备用钥匙存放在哪里", lang="zh")
+        assert "备用钥匙存放在东侧三号柜内" in found.hits[0].body
+
+
+async def test_h22_an_answer_keeps_its_decimal_point(database: str, cases: Path) -> None:
+    small = IngestConfig(chunk_tokens=32, isolated=False)
+    async with await databases.open_engine(
+        database, ingest=small, answer=AnswerConfig(threshold=0)
+    ) as engine:
+        await load(engine, cases, "h_decimals.txt")
+        assert await rows(engine, "select count(*) > 1 from veraz.chunk") == [(True,)]
+        answer = await engine.ask("How much is the start in the evening?", lang="en")
+        assert answer.claims[0].text == "Start with 0.5 mg in the evening."
+        assert answer.citations[0].quote == "Start with 0.5 mg in the evening."
+
+
+async def test_h24_a_figure_of_a_wide_table_is_found_once_and_first(database: str, cases: Path) -> None:
+    async with await databases.open_engine(
+        database, ingest=IngestConfig(chunk_tokens=128, isolated=False)
+    ) as engine:
+        await load(engine, cases, "h_wide_table.md")
+        for mode in ("lexical", "hybrid"):
+            found = await search(engine, "5,120", mode)
+            assert [hit.rank for hit in found.hits if "5,120" in hit.body] == [1], mode
+
+
+async def test_h56_a_citation_names_the_page_that_its_words_are_on(
+    eager_engine: AsyncVeraz, cases: Path
+) -> None:
+    report = await eager_engine.ingest(cases / "h_partial_text.pdf", source="s", lang="en")
+    assert report.errors == ()
+    assert any("page 2 holds no text" in warning for warning in report.warnings)
+    for question, page in (("What is the HB-9?", 3), ("Which crane was checked?", 1)):
+        answer = await eager_engine.ask(question, lang="en")
+        assert [cited.page for cited in answer.citations] == [page], question
+
+
+async def test_h57_a_cell_of_a_word_file_answers(eager_engine: AsyncVeraz, cases: Path) -> None:
+    await load(eager_engine, cases, "h_table.docx")
+    ((text,),) = await rows(eager_engine, "select text from veraz.revision")
+    assert text.index("Before table") < text.index("| Sorbex | 17 ppm |") < text.index("After table")
+    answer = await eager_engine.ask("What is the limit for Sorbex?", lang="en")
+    assert "17 ppm" in answer.answer
+    assert "23 ppm" not in answer.answer
+    assert answer.citations[0].external_id == "h_table.docx"
+    assert "Sorbex | 17 ppm" in answer.citations[0].quote
+
+
+async def test_h58_a_sentence_under_thousands_of_tags_is_found(engine: AsyncVeraz, cases: Path) -> None:
+    await load(engine, cases, "h_deep.html", "h_codes.md")
+    for question, name in (("inner chamber code 5529", "h_deep.html"), ("E-4021", "h_codes.md")):
+        assert (await search(engine, question)).hits[0].document.external_id == name
 
 
 def filler(number: int, parts: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from veraz.engine import AsyncVeraz
 from veraz.nouns.answer import Answer
+from veraz.nouns.question import Filters
 
 QUESTION = "What is the notice period?"
 
@@ -42,6 +43,28 @@ async def test_an_answer_is_never_taken_from_what_was_asked_with_other_rights(
     assert await cited("hr") == set()
     assert await cited("hr", "legal") == {names["legal"]}
     assert (await _as(eager_engine, "hr").search(QUESTION, lang="en")).hits == ()
+
+
+async def test_an_answer_is_never_taken_from_what_was_asked_with_other_filters(
+    eager_engine: AsyncVeraz, cases: Path
+) -> None:
+    """The same question in the same tenant, by what the files state of themselves."""
+    for dept in ("hr", "legal"):
+        await eager_engine.ingest(cases / f"h_dept_{dept}.md", source="handbook", lang="en")
+
+    async def cited(where: str | None) -> set[str]:
+        filters = Filters(where=where) if where else Filters()
+        return _sources(await eager_engine.ask(QUESTION, lang="en", filters=filters))
+
+    hr, legal = "meta.dept = 'HR'", "meta.dept = 'Legal'"
+    for _ in range(2):
+        assert await cited(hr) == {"h_dept_hr.md"}
+        assert await cited(legal) == {"h_dept_legal.md"}
+        assert await cited(None) == {"h_dept_hr.md", "h_dept_legal.md"}
+    assert await eager_engine.delete("h_dept_hr.md", source="handbook")
+    refused = await eager_engine.ask(QUESTION, lang="en", filters=Filters(where=hr))
+    assert (refused.outcome, refused.citations) == ("insufficient", ())
+    assert await cited(None) == {"h_dept_legal.md"}
 
 
 def _as(engine: AsyncVeraz, *departments: str) -> AsyncVeraz:
