@@ -124,6 +124,40 @@ async def test_a_suite_is_asked_as_an_evaluation_asks_it(field: AsyncVeraz, tmp_
     assert (found.queries, found.missed) == (2, 0)
 
 
+async def test_each_query_of_a_suite_is_diagnosed_with_its_own_roles(
+    field: AsyncVeraz, tmp_path: Path
+) -> None:
+    engine = await own_tenant(field)
+    await put(engine, record("pay", "The iridium allowance is paid in May.", acl=["hr"]))
+    place = tmp_path / "suite"
+    place.mkdir()
+    (place / "suite.toml").write_text('name = "pay"\nversion = "1"\nsources = ["s"]\nsplits = ["open"]\n')
+    queries = [
+        {"id": "hr", "text": "iridium allowance", "roles": ["hr"]},
+        {"id": "nobody", "text": "iridium allowance", "roles": ["other"]},
+        {"id": "all", "text": "iridium allowance"},
+    ]
+    (place / "queries.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, queries)))
+    text = "The iridium allowance is paid in May."
+    rows = [
+        {
+            "query_id": q["id"],
+            "external_id": "pay",
+            "start": 0,
+            "end": len(text),
+            "sha256": text_hash(text),
+            "grade": 2,
+        }
+        for q in queries
+    ]
+    (place / "judgements.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
+    found = await engine.diagnose_suite(place, mode="lexical")
+    assert {f.query_id: f.diagnosis.stage for f in found.failures} == {
+        "nobody": "not_permitted",
+        "all": "not_permitted",
+    }
+
+
 async def test_something_must_say_what_was_expected(field: AsyncVeraz) -> None:
     with pytest.raises(UsageError, match="nothing says what was expected"):
         await (await own_tenant(field)).diagnose_suite()

@@ -10,7 +10,6 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Self
-from uuid import UUID
 
 from veraz.answer.pipeline import assess, compose
 from veraz.diagnosis.asked import Asked, Trial
@@ -172,7 +171,7 @@ class Diagnoses(Evaluation):
         """Each judged question as an evaluation asks it: by whom, in what it looks, on which day. One that a run alone names, or
         a folder that says nothing of it, is asked as it stands."""
         alone = AskedAs(identity, Filters(sources=(source,) if source else None, where=where), "auto")
-        around: dict[UUID, Surroundings] = {}
+        around: dict[Identity, Surroundings] = {}
         trials = {}
         for query_id in suite.wanted:
             who = asking.get(query_id, alone)
@@ -182,10 +181,9 @@ class Diagnoses(Evaluation):
                 clean_question(suite.texts[query_id]), k=k, mode=mode, lang=who.lang,
                 filters=self._resolved(who.filters, day), as_of=day, verb="search", roles=who.identity.roles,
             )  # fmt: skip
-            tenant = who.identity.tenant_id
-            if tenant not in around:
-                around[tenant] = await self._surroundings(who.identity)
-            trials[query_id] = around[tenant], Trial(asked, self.config)
+            if who.identity not in around:
+                around[who.identity] = await self._surroundings(who.identity)
+            trials[query_id] = around[who.identity], Trial(asked, self.config)
         return trials
 
     async def _surroundings(self, identity: Identity) -> Surroundings:

@@ -422,7 +422,10 @@ class Questions(Core):
             try:
                 await self._keep_answer(identity, answer, {})
             except (VerazError, PsycopgError) as error:  # nobody in an emergency waits for a full disk
-                answer = replace(answer, notes=(*answer.notes, f"this answer left no trace: {error}"))
+                self._report(f"the trace of a routed answer could not be stored: {error}")
+                answer = replace(
+                    answer, notes=(*answer.notes, "this answer left no trace: it could not be stored")
+                )
             return answer
         with timer.stage("model"):
             await self._open_embedder()

@@ -38,6 +38,7 @@ async def ask_arms(
     timer: Timer,
     config: SearchConfig,
 ) -> tuple[store.ArmResults, dict[str, Any] | None, store.LexicalQuestion | None]:
+    """What both arms gave, repaired; which of them had come up short; the lexical question with known words for misspelt ones."""
     way = await _way(connection, request, lexical, semantic, timer)
     arms, shortfall = await _once(connection, request, way, lexical, semantic, timer)
     if lexical is None or lexical.spellings is not None or request.as_of is not None or not config.fuzzy:

@@ -194,5 +194,6 @@ def _also_short(semantic: Mapping[str, Any] | None, given: int, complete: int) -
 
 
 def by_arm(arms: store.ArmResults) -> dict[str, list[Candidate]]:
+    """The candidates of each arm that was asked, best first, by its name."""
     named = {"lexical": arms.lexical, "semantic": arms.semantic}
     return {name: candidates for name, candidates in named.items() if candidates is not None}
